@@ -1,0 +1,55 @@
+# `make` alone lists what there is. Set-up happens by itself, once, and again when a dependency changes.
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+# Ivy's and pip's progress belong to the set-up; everything after it is quiet.
+export PYTHONUNBUFFERED := 1
+
+.PHONY: help setup demo test lint format lock wheel clean clean-demo
+
+help: ## list the commands
+	@awk -F':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY) ## make .venv with the exact pins of requirements.lock (about 2 minutes, once)
+
+# Names and versions are pinned in requirements.lock. A CPU-only torch: `UV_TORCH_BACKEND=cpu make setup`.
+$(READY): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || \
+	  { echo "VDR needs Python 3.11, and '$(PYTHON)' is $$($(PYTHON) -V 2>&1). Name one: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing the pinned packages into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "uv==0.13.7"
+	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --requirement requirements.lock
+	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps --editable .
+	@touch $(READY)
+
+demo: $(READY) ## a generated city, end to end: pings -> private release -> queries -> pictures, in out/demo
+	@$(BIN)/vdr demo conf/demo.yaml
+
+test: lint ## lint, types and all tests
+	@$(BIN)/python -m pytest
+
+lint: $(READY) ## ruff (lint and format) and mypy
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+format: $(READY) ## rewrite the sources in the house style
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+lock: ## compute requirements.lock anew from pyproject.toml
+	@test -x $(BIN)/uv || { $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet uv==0.13.7; }
+	@$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 --no-annotate --no-header \
+	  --all-extras pyproject.toml --output-file requirements.lock
+
+wheel: $(READY) ## build the wheel into dist/
+	@$(BIN)/python -m build --wheel --installer uv --outdir dist .
+
+clean-demo: ## throw away the demo's output, budget book included
+	@rm -rf out/demo
+
+clean: clean-demo ## throw away the demo's output and .venv
+	@rm -rf $(VENV) build dist *.egg-info

@@ -1,0 +1,58 @@
+"""How single values of a configuration are written: `epsilon: 1/3`, `pings: 5e7`, `slice: 3h`."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from zoneinfo import ZoneInfo
+
+_UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
+
+
+def parse_epsilon(value: object) -> Fraction:
+    """An exact positive number: 6, 0.2 (taken as the decimal that was written), "1/3"."""
+    rule = "must be a positive number, as a decimal (0.2) or a fraction (1/5)"
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction):
+        raise ValueError(rule)
+    try:
+        epsilon = Fraction(value) if isinstance(value, Fraction) else Fraction(str(value).strip())
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(rule) from None
+    if epsilon <= 0:
+        raise ValueError(rule)
+    # Beyond this the exact thresholds of the noise would be computed from numbers of absurd length.
+    if max(epsilon.numerator, epsilon.denominator) > 10**18:
+        raise ValueError("must be written with at most 18 digits")
+    return epsilon
+
+
+def parse_count(value: object) -> object:
+    """A whole number, also as 5e7, "5e7" or 50_000_000."""
+    if isinstance(value, bool):
+        raise ValueError("must be a whole number")
+    if isinstance(value, float | str):
+        try:
+            number = Decimal(str(value).replace("_", ""))
+            if number != number.to_integral_value() or abs(number) > 10**18:
+                raise ValueError("must be a whole number")
+        except InvalidOperation:
+            raise ValueError("must be a whole number") from None
+        return int(number)
+    return value
+
+
+def parse_seconds(value: object) -> int:
+    """A length of time: "3h", "30min", "1d", or seconds."""
+    match = re.fullmatch(r"(\d{1,7})\s*(s|min|h|d)?", str(value).strip())
+    if match is None or isinstance(value, bool) or int(match[1]) == 0:
+        raise ValueError('must be a length of time such as "3h", "30min" or "1d"')
+    return int(match[1]) * _UNITS[match[2] or "s"]
+
+
+def parse_zone(value: object) -> str:
+    """A time zone by its IANA name."""
+    try:
+        return ZoneInfo(str(value)).key
+    except (KeyError, ValueError, OSError):
+        raise ValueError('must be an IANA time zone such as "UTC" or "America/Chicago"') from None

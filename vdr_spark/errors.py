@@ -1,0 +1,41 @@
+"""Every error a user can cause, under one base class.
+
+A message names the parameter, the rule, the value received and what to do; the command line prints it
+without a stack trace. Anything that is not a `VdrError` is a defect of ours and keeps its trace.
+"""
+
+
+class VdrError(Exception):
+    """Base class of all errors that are the user's to mend."""
+
+
+class InvalidConfig(VdrError):
+    """A configuration file, or an override, that breaks a rule."""
+
+
+class InvalidInput(VdrError):
+    """Pings that cannot be read: wrong path, wrong schema, wrong format."""
+
+
+class EnvironmentProblem(VdrError):
+    """The machine lacks something: Java, a jar, a GPU, a package."""
+
+
+class BudgetExceeded(VdrError):
+    """The ledger refuses a release that would overspend its dataset's budget."""
+
+
+class LedgerConflict(VdrError):
+    """The ledger and the configuration, or the stored tensor, contradict each other."""
+
+
+class StageMissing(VdrError):
+    """A stage was asked for whose input no earlier stage has produced yet."""
+
+
+class InvalidQuery(VdrError):
+    """A query that does not fit the release: outside its box, its period, or without an answer."""
+
+
+class CheckpointMismatch(VdrError):
+    """Model weights that are damaged or belong to another model."""

@@ -1,0 +1,152 @@
+"""The public domain of a release: a box, a period, and the cells they are cut into.
+
+Everything here comes from the configuration and nothing from the data, so it may be printed anywhere.
+A cell is `(slice, y, x)`: time first, then rows from south to north, then columns from west to east.
+All intervals are half open: a ping on the northern edge, or at the end of the period, is outside.
+The same arithmetic exists twice, as NumPy and as Spark columns, and gives the same cell to the last bit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+METRES_PER_DEGREE = 111_194.93  # of latitude, on a sphere of radius 6,371 km
+
+
+@dataclass(frozen=True)
+class Box:
+    """A latitude-longitude rectangle, in degrees."""
+
+    south: float
+    west: float
+    north: float
+    east: float
+
+    @classmethod
+    def around(cls, lat: float, lon: float, side_m: float) -> Box:
+        """The square of `side_m` metres centred on a point."""
+        half_lat = side_m / 2 / METRES_PER_DEGREE
+        half_lon = half_lat / math.cos(math.radians(lat))
+        return cls(lat - half_lat, lon - half_lon, lat + half_lat, lon + half_lon)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """`cells` x `cells` x `slices` over a box and a period that starts at `start` (UTC)."""
+
+    box: Box
+    cells: int
+    start: datetime
+    slice_seconds: int
+    slices: int
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(T, M, M)."""
+        return self.slices, self.cells, self.cells
+
+    @property
+    def size(self) -> int:
+        """m, the number of cells that get noise."""
+        return self.slices * self.cells**2
+
+    @property
+    def end(self) -> datetime:
+        return self.start + timedelta(seconds=self.slice_seconds * self.slices)
+
+    @property
+    def slices_per_day(self) -> float:
+        return 86_400 / self.slice_seconds
+
+    @property
+    def cell_metres(self) -> tuple[float, float]:
+        """Height and width of a cell in metres, at the box's middle latitude."""
+        middle = math.radians((self.box.south + self.box.north) / 2)
+        height = (self.box.north - self.box.south) / self.cells * METRES_PER_DEGREE
+        width = (self.box.east - self.box.west) / self.cells * METRES_PER_DEGREE * math.cos(middle)
+        return height, width
+
+    # Three factors that both versions of the arithmetic share, so that they round alike.
+
+    @property
+    def _per_lat(self) -> float:
+        return self.cells / (self.box.north - self.box.south)
+
+    @property
+    def _per_lon(self) -> float:
+        return self.cells / (self.box.east - self.box.west)
+
+    @property
+    def _start_us(self) -> int:
+        return round(self.start.timestamp() * 1_000_000)
+
+    def cell_of(
+        self, lat: NDArray[np.float64], lon: NDArray[np.float64], ts_us: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Flat cell number `(slice * M + y) * M + x` of each ping, -1 where it lies outside.
+
+        `ts_us` counts microseconds since 1970 (UTC). NaN and infinite coordinates lie outside.
+        """
+        y = np.floor((lat - self.box.south) * self._per_lat)
+        x = np.floor((lon - self.box.west) * self._per_lon)
+        t = (ts_us - self._start_us) // (self.slice_seconds * 1_000_000)
+        inside = (y >= 0) & (y < self.cells) & (x >= 0) & (x < self.cells) & (t >= 0) & (t < self.slices)
+        flat = np.full(lat.shape, -1, dtype=np.int64)
+        flat[inside] = (t[inside] * self.cells + y[inside].astype(np.int64)) * self.cells + x[inside].astype(
+            np.int64
+        )
+        return flat
+
+    def cell_column(self, lat: Column, lon: Column, ts: Column) -> Column:
+        """`cell_of` as a Spark column over a timestamp column; null where a ping lies outside."""
+        from pyspark.sql import functions as F
+
+        y = F.floor((lat - F.lit(self.box.south)) * F.lit(self._per_lat))
+        x = F.floor((lon - F.lit(self.box.west)) * F.lit(self._per_lon))
+        t = F.floor((F.unix_micros(ts) - F.lit(self._start_us)) / F.lit(self.slice_seconds * 1_000_000))
+        edge = F.lit(self.cells)
+        # Spark orders NaN above every number, and floor(NaN) is 0: finite coordinates are asked for by name.
+        inside = (
+            ~F.isnan(lat)
+            & ~F.isnan(lon)
+            & (lat >= F.lit(self.box.south))
+            & (lon >= F.lit(self.box.west))
+            & (y < edge)
+            & (x < edge)
+            & (t >= F.lit(0))
+            & (t < F.lit(self.slices))
+        )
+        return F.when(inside, (t * edge + y) * edge + x)
+
+    def row_of(self, lat: float) -> int:
+        """The row y that holds a latitude; may lie outside the grid."""
+        return math.floor((lat - self.box.south) * self._per_lat)
+
+    def column_of(self, lon: float) -> int:
+        """The column x that holds a longitude; may lie outside the grid."""
+        return math.floor((lon - self.box.west) * self._per_lon)
+
+    def slice_of(self, moment: datetime) -> int:
+        """The slice that holds a moment; may lie outside the period."""
+        return math.floor((moment - self.start).total_seconds() / self.slice_seconds)
+
+    def latitudes(self) -> NDArray[np.float64]:
+        """Latitude of the centre of every row. (M,)"""
+        return self.box.south + (np.arange(self.cells) + 0.5) / self._per_lat
+
+    def longitudes(self) -> NDArray[np.float64]:
+        """Longitude of the centre of every column. (M,)"""
+        return self.box.west + (np.arange(self.cells) + 0.5) / self._per_lon
+
+    def slice_start(self, number: int) -> datetime:
+        """When a slice begins (UTC)."""
+        return (self.start + timedelta(seconds=self.slice_seconds * number)).astimezone(UTC)

@@ -1,0 +1,184 @@
+"""The one place where a Spark session comes from.
+
+Three situations, told apart by what is there:
+
+* a session exists (Databricks, a notebook, a test): it is used as it is;
+* the process was started by `spark-submit`: the cluster's settings stand, Delta is switched on;
+* neither: a local session that fits this machine, with Delta's jars fetched from Maven once, or taken from
+  where `spark.delta_jars` says (`provided`, or a list of files, for machines without a way out).
+
+A local JVM writes its log to a file, so that a person sees our lines and not Ivy's.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from pyspark.errors import PySparkRuntimeError
+from pyspark.sql import SparkSession
+
+from vdr_spark.config.settings import SparkSettings
+from vdr_spark.errors import EnvironmentProblem
+
+OLDEST_JAVA = 17
+_DELTA_CLASS = "io.delta.sql.DeltaSparkSessionExtension"
+_DELTA_CONF = {
+    "spark.sql.extensions": _DELTA_CLASS,
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+
+
+def spark_session(settings: SparkSettings | None = None, app_name: str = "vdr") -> SparkSession:
+    """A session with Delta switched on; an existing one is taken, whatever the settings say."""
+    settings = settings or SparkSettings()
+    active = SparkSession.getActiveSession()
+    spark = active or (
+        _submitted(settings, app_name) if _under_spark_submit() else _local(settings, app_name)
+    )
+    _require_delta(spark)
+    return spark
+
+
+def _under_spark_submit() -> bool:
+    # spark-submit starts the JVM first and tells Python where it listens.
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def _submitted(settings: SparkSettings, app_name: str) -> SparkSession:
+    builder = SparkSession.builder.appName(app_name)
+    for key, value in (_common_conf() | settings.conf).items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _local(settings: SparkSettings, app_name: str) -> SparkSession:
+    _require_java()
+    # Python workers must be this interpreter; without it they may be another one on the PATH.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    with as_file(files("vdr_spark.resources") / "log4j2.properties") as log4j:
+        conf = _common_conf() | _machine_conf(settings, log4j) | _jar_conf(settings) | settings.conf
+        builder = SparkSession.builder.appName(app_name)
+        for key, value in conf.items():
+            builder = builder.config(key, value)
+        log = Path(tempfile.gettempdir()) / f"vdr-spark-{os.getpid()}.log"
+        try:
+            with _stderr_to(log):
+                return builder.getOrCreate()
+        except PySparkRuntimeError as problem:
+            raise EnvironmentProblem(_why_no_jvm(log)) from problem
+
+
+def _common_conf() -> dict[str, str]:
+    return _DELTA_CONF | {
+        "spark.sql.session.timeZone": "UTC",
+        # A row of `noisy_slices` is a whole slice: few rows a batch, or a batch does not fit a Python worker.
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
+    }
+
+
+def _machine_conf(settings: SparkSettings, log4j: Path) -> dict[str, str]:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return {
+        "spark.master": f"local[{cores}]",
+        "spark.driver.memory": settings.driver_memory or _share_of_memory(),
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j.as_uri()}",
+        "spark.sql.shuffle.partitions": str(max(8, 4 * cores)),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / f"vdr-warehouse-{os.getpid()}"),
+    }
+
+
+def _share_of_memory() -> str:
+    """A third of this machine, 1 to 16 GiB: Python workers and PyTorch need theirs."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError):
+        total = 6 << 30
+    return f"{max(1, min(16, total // 3 >> 30))}g"
+
+
+def _jar_conf(settings: SparkSettings) -> dict[str, str]:
+    if settings.delta_jars == "provided":
+        return {}
+    if settings.delta_jars == "maven":
+        from delta import configure_spark_with_delta_pip
+
+        # delta-spark's own helper knows the coordinates that fit the installed version.
+        builder = configure_spark_with_delta_pip(SparkSession.Builder())
+        return {"spark.jars.packages": builder._options["spark.jars.packages"]}
+    missing = [jar for jar in settings.delta_jars if not Path(jar).is_file()]
+    if missing:
+        raise EnvironmentProblem(f"spark.delta_jars: there is no file {missing[0]}; name Delta's jar files")
+    return {"spark.jars": ",".join(settings.delta_jars)}
+
+
+def _require_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    advice = f"Install a JDK of version {OLDEST_JAVA} or newer, or point JAVA_HOME at one."
+    if java is None or not Path(java).exists():
+        where = f"JAVA_HOME is {home}, which has no bin/java" if home else "there is no `java` on the PATH"
+        raise EnvironmentProblem(f"Spark needs Java {OLDEST_JAVA} or newer, but {where}. {advice}")
+    text = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    found = re.search(r'version "(?:1\.)?(\d+)', text)
+    if found is None or int(found[1]) < OLDEST_JAVA:
+        what = f"version {found[1]}" if found else "no version it would name"
+        raise EnvironmentProblem(f"Spark needs Java {OLDEST_JAVA} or newer, but {java} is {what}. {advice}")
+
+
+@contextmanager
+def _stderr_to(log: Path) -> Iterator[None]:
+    """While the JVM starts, and for as long as it lives, its standard error goes to a file."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with log.open("wb") as file:
+        os.dup2(file.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def _why_no_jvm(log: Path) -> str:
+    text = log.read_text(errors="replace") if log.exists() else ""
+    if "unresolved dependency" in text or "UNRESOLVED DEPENDENCIES" in text:
+        return (
+            f"Delta's jars (delta-spark {version('delta-spark')}) could not be fetched from Maven. Without a way "
+            f"out, set spark.delta_jars to a list of jar files or to `provided`. Ivy's words are in {log}"
+        )
+    return f"Spark's Java process did not start; what it said is in {log}"
+
+
+def _require_delta(spark: SparkSession) -> None:
+    advice = (
+        f"Start Spark with --packages io.delta:delta-spark_2.13:{version('delta-spark')} "
+        f"--conf spark.sql.extensions={_DELTA_CLASS} "
+        f"--conf spark.sql.catalog.spark_catalog={_DELTA_CONF['spark.sql.catalog.spark_catalog']}"
+    )
+    if _DELTA_CLASS not in (spark.conf.get("spark.sql.extensions", "") or "") and not _on_databricks():
+        raise EnvironmentProblem(f"the Spark session that exists has Delta switched off. {advice}")
+    jvm = getattr(spark, "_jvm", None)
+    if jvm is not None and not _on_databricks():
+        loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+        try:
+            loader.loadClass(_DELTA_CLASS)
+        except Exception as problem:
+            raise EnvironmentProblem(f"Delta's jars are not on Spark's class path. {advice}") from problem
+
+
+def _on_databricks() -> bool:
+    return "DATABRICKS_RUNTIME_VERSION" in os.environ

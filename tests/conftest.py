@@ -1,16 +1,63 @@
-"""One Spark session for the whole test run: starting it costs more than most tests."""
+"""What tests share: one Spark session (starting it costs more than most tests), and small configurations."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from pyspark.sql import SparkSession
 
+from vdr_spark.config import ReleaseConfig, load_config
 from vdr_spark.config.settings import SparkSettings
+from vdr_spark.grid import Grid
 from vdr_spark.session import spark_session
+
+ROOT = Path(__file__).parent.parent
+
+# A city of 16 x 16 cells and one day, small enough to release in seconds.
+SMALL = (
+    "grid.cells=16",
+    "period.end=2020-01-08",
+    "synth.pings=6000",
+    "privacy.total_pings=6000",
+    "privacy.k=20",
+    "denoise.vqvae={epochs: 1}",
+)
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    session = spark_session(SparkSettings(driver_memory="3g", conf={"spark.sql.shuffle.partitions": "4"}))
+    session = spark_session(SparkSettings(driver_memory="3g", conf={"spark.sql.shuffle.partitions": "3"}))
     yield session
     session.stop()
+
+
+def small_overrides(folder: Path) -> list[str]:
+    return [*SMALL, f"output={folder}/out", f"input.path={folder}/pings"]
+
+
+@pytest.fixture
+def small_config(tmp_path: Path) -> Callable[..., ReleaseConfig]:
+    """The demo's configuration made small, in a folder of its own, with a test's own overrides."""
+    return lambda *overrides: load_config(ROOT / "conf/demo.yaml", [*small_overrides(tmp_path), *overrides])
+
+
+def write_pings(path: str, grid: Grid, cells: Sequence[tuple[object, int]]) -> None:
+    """Parquet pings at `path`: one in the middle of a flat cell for each (user, cell), a second apart."""
+    users = [str(user) for user, _ in cells]
+    t, y, x = np.unravel_index([cell for _, cell in cells], grid.shape)
+    start = pd.Timestamp(grid.start)
+    pings = pd.DataFrame(
+        {
+            "user_id": users,
+            "lat": grid.latitudes()[y],
+            "lon": grid.longitudes()[x],
+            "ts": [
+                start + pd.Timedelta(seconds=int(number) * grid.slice_seconds + position % grid.slice_seconds)
+                for position, number in enumerate(t)
+            ],
+        }
+    )
+    Path(path).mkdir(parents=True, exist_ok=True)
+    pings.to_parquet(f"{path}/part.parquet", coerce_timestamps="us")

@@ -95,6 +95,8 @@ def _machine_conf(settings: SparkSettings, log4j: Path) -> dict[str, str]:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j.as_uri()}",
         "spark.sql.shuffle.partitions": str(max(8, 4 * cores)),
+        # Delta replays a log in 50 partitions by default; ours are short.
+        "spark.databricks.delta.snapshotPartitions": "2",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / f"vdr-warehouse-{os.getpid()}"),

@@ -58,10 +58,11 @@ class SynthSettings(Section):
     # Pings per user: p(n) ~ (n + shift) ** -exponent for n = 1 .. cutoff.
     exponent: float = Field(default=2.5, gt=1, le=6)
     shift: float = Field(default=60.0, ge=0)
-    cutoff: Count = Field(default=90_000, ge=1)
+    cutoff: Count = Field(default=90_000, ge=1, le=10_000_000)
     # The mixture: components on a 9 x 9 x 9 lattice of the domain, deviation in cells.
     components: int = Field(default=50, ge=1, le=729)
     sigma_cells: float = Field(default=8.0, gt=0)
+    weights: Literal["equal", "dirichlet"] = "equal"
 
 
 class RegionSettings(Section):
@@ -97,8 +98,10 @@ class RegionSettings(Section):
     def box(self) -> Box:
         if self.center is not None and self.side_m is not None:
             return Box.around(*self.center, self.side_m)
-        assert self.south is not None and self.west is not None
-        assert self.north is not None and self.east is not None
+        assert self.south is not None
+        assert self.west is not None
+        assert self.north is not None
+        assert self.east is not None
         return Box(self.south, self.west, self.north, self.east)
 
 
@@ -194,6 +197,18 @@ class DenoiseSettings(Section):
     fusion: bool = True  # combine the model's prior with the noisy counts, and give error bars
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     vqvae: VqvaeSettings = VqvaeSettings()
+
+    @model_validator(mode="after")
+    def _something_to_fuse(self) -> DenoiseSettings:
+        if self.model == "identity" and self.fusion and "fusion" in self.model_fields_set:
+            raise ValueError(
+                "`fusion: true` needs a model; `identity` has no prior to combine the counts with"
+            )
+        return self
+
+    @property
+    def fused(self) -> bool:
+        return self.fusion and self.model != "identity"
 
 
 class RefineSettings(Section):

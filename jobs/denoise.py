@@ -1,0 +1,8 @@
+"""spark-submit jobs/denoise.py conf/x.yaml [--set key=value ...]: estimate the counts from the noisy slices (on the driver, GPU if there is one)."""
+
+import sys
+
+from vdr_spark.cli import main
+
+if __name__ == "__main__":
+    main(["denoise", *sys.argv[1:]])

@@ -1,0 +1,8 @@
+"""spark-submit jobs/refine.py conf/x.yaml [--set key=value ...]: scale from the pings kept to all pings."""
+
+import sys
+
+from vdr_spark.cli import main
+
+if __name__ == "__main__":
+    main(["refine", *sys.argv[1:]])

@@ -1,0 +1,8 @@
+"""spark-submit jobs/release.py conf/x.yaml [--set key=value ...]: all stages of a release that are not done yet."""
+
+import sys
+
+from vdr_spark.cli import main
+
+if __name__ == "__main__":
+    main(["release", *sys.argv[1:]])

@@ -1,0 +1,100 @@
+"""A wrong configuration is refused with parameter, rule and value, and never half read."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from vdr_spark.config import ReleaseConfig, load_config
+from vdr_spark.errors import InvalidConfig
+
+Small = Callable[..., ReleaseConfig]
+
+
+@pytest.mark.parametrize(
+    ("override", "parameter", "rule"),
+    [
+        ("grid.cels=4", "grid.cels", "not a known setting"),
+        ("grid.cells=1", "grid.cells", "greater than or equal to 2"),
+        ("grid.cells=many", "grid.cells", "valid integer"),
+        ("privacy.epsilon=0", "privacy.epsilon", "positive number"),
+        ("privacy.epsilon=-1", "privacy.epsilon", "positive number"),
+        ("privacy.epsilon=.nan", "privacy.epsilon", "positive number"),
+        ("privacy.epsilon=.inf", "privacy.epsilon", "positive number"),
+        ("privacy.epsilon=1/0", "privacy.epsilon", "positive number"),
+        ("privacy.epsilon=true", "privacy.epsilon", "positive number"),
+        ("privacy.epsilon=null", "privacy.epsilon", "positive number"),
+        ("privacy.k=0", "privacy.k", "greater than or equal to 1"),
+        ("privacy.k=2.5", "privacy.k", "whole number"),
+        ("privacy.lambda=0.1", "privacy", "either `k` or `lambda`"),
+        ("privacy.budget=1", "privacy", "must be at least `epsilon`"),
+        ("privacy.total_pings=-3", "privacy.total_pings", "greater than or equal to 1"),
+        ("period.slice=5h", "period", "whole number of slices"),
+        ("period.slice=soon", "period.slice", "length of time"),
+        ("period.end=2019-01-01", "period", "`end` must come after `start`"),
+        ("period.timezone=Mars/Olympus", "period.timezone", "IANA time zone"),
+        ("region.south=1", "region", "either `center` and `side_m`"),
+        ("region.center=[95, 0]", "region", "-90 <= south < north <= 90"),
+        ("region.side_m=-5", "region.side_m", "greater than 0"),
+        ("denoise.model=magic", "denoise.model", "'temporal'"),
+        ("denoise={model: identity, fusion: true}", "denoise", "needs a model"),
+        ("name=Robert'); DROP TABLE cells", "name", "pattern"),
+        ("input.layout=shapefile", "input.layout", "'veraset'"),
+    ],
+)
+def test_refused_with_parameter_rule_and_value(small_config: Small, override: str, parameter: str, rule: str) -> None:
+    with pytest.raises(InvalidConfig) as refusal:
+        small_config(override)
+    lines = str(refusal.value).splitlines()
+    assert any(line.strip().startswith(parameter + ":") and rule in line for line in lines), lines
+
+
+def test_the_value_received_is_named(small_config: Small) -> None:
+    with pytest.raises(InvalidConfig, match=r"grid.cells: .*received -3"):
+        small_config("grid.cells=-3")
+
+
+def test_overrides_reach_every_depth(small_config: Small) -> None:
+    config = small_config("grid.cells=288", "denoise.vqvae.epochs=7", "refine.method=gamma", "synth.pings=5e3")
+    assert (config.grid.cells, config.denoise.vqvae.epochs, config.refine.method) == (288, 7, "gamma")
+    assert config.synth is not None
+    assert config.synth.pings == 5000
+
+
+@pytest.mark.parametrize("override", ["grid.cells", "=3", "name.x=3"])
+def test_malformed_overrides(small_config: Small, override: str) -> None:
+    with pytest.raises(InvalidConfig, match="--set"):
+        small_config(override)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "key: value"),
+        ("- a\n- b", "key: value"),
+        ("a: [1", "not valid YAML"),
+        ("a: &x [1]\nb: *x", "aliases"),
+        ("name: a\nname: b", "stands twice"),
+        ("!!python/object/apply:os.system ['true']", "not valid YAML"),
+        ("x" * (1 << 21), "larger than 1 MiB"),
+    ],
+)
+def test_bad_files(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text(text)
+    with pytest.raises(InvalidConfig, match=words):
+        load_config(path)
+
+
+def test_a_missing_file_points_at_the_examples(tmp_path: Path) -> None:
+    with pytest.raises(InvalidConfig, match="examples are in conf/"):
+        load_config(tmp_path / "none.yaml")
+
+
+def test_missing_sections_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "short.yaml"
+    path.write_text("name: short")
+    with pytest.raises(InvalidConfig) as refusal:
+        load_config(path)
+    for section in ("dataset", "input", "region", "period", "privacy"):
+        assert f"{section}: is missing" in str(refusal.value)

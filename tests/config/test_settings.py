@@ -1,0 +1,72 @@
+"""What a configuration means: exact epsilon, k from lambda, and which settings make which id."""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+
+from tests.conftest import ROOT
+from vdr_spark.config import ReleaseConfig, load_config
+
+Small = Callable[..., ReleaseConfig]
+
+
+@pytest.mark.parametrize(
+    ("name", "total", "k"), [("houston", 221_000_000, 55), ("los_angeles", 80_000_000, 20), ("salt_lake", 41_000_000, 10)]
+)
+def test_the_papers_settings(name: str, total: int, k: int) -> None:
+    config = load_config(ROOT / f"conf/{name}.yaml")
+    assert config.domain.shape == (96, 576, 576)
+    assert config.privacy.total_pings == total
+    assert config.privacy.bound == k
+    assert config.privacy.scale == Fraction(k, 6)
+    assert config.refine.concentration == 5e-5
+    assert 19_990 < config.domain.cell_metres[0] * 576 < 20_010
+
+
+@pytest.mark.parametrize(("text", "value"), [("0.1", Fraction(1, 10)), ("1/3", Fraction(1, 3)), ("6", Fraction(6))])
+def test_epsilon_is_exact(small_config: Small, text: str, value: Fraction) -> None:
+    config = small_config(f"privacy.epsilon={text}")
+    assert config.privacy.epsilon == value
+    assert config.privacy.scale == 20 / value
+
+
+def test_settings_cannot_be_changed(small_config: Small) -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        small_config().privacy.k = 3  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    "override", ["privacy.k=21", "privacy.epsilon=5", "grid.cells=17", "input.path=elsewhere", "output=elsewhere"]
+)
+def test_whatever_changes_the_noisy_tensor_is_another_draw(small_config: Small, override: str) -> None:
+    assert small_config().draw_id != small_config(override).draw_id
+
+
+def test_another_denoiser_is_another_release_of_the_same_draw(small_config: Small) -> None:
+    temporal, identity = small_config(), small_config("denoise.model=identity", "denoise.fusion=false")
+    assert temporal.draw_id == identity.draw_id
+    assert temporal.release_id != identity.release_id
+
+
+def test_a_larger_budget_is_the_same_draw(small_config: Small) -> None:
+    assert small_config().draw_id == small_config("privacy.budget=100").draw_id
+
+
+def test_slices_follow_the_clock_of_the_period(small_config: Small) -> None:
+    grid = small_config("period.timezone=America/Chicago").domain
+    assert grid.start.isoformat() == "2020-01-07T06:00:00+00:00"
+    assert grid.slices == 8
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("privacy.epsilon=20", "weak promise"),
+        ("privacy.test_seed=1", "Protects nobody"),
+        ("name=demo", "Name one ledger"),
+    ],
+)
+def test_cautions(small_config: Small, override: str, words: str) -> None:
+    settings = [override, "privacy.budget=20"]
+    assert any(words in caution for caution in small_config(*settings).cautions())

@@ -1,0 +1,41 @@
+import sys
+
+import numpy as np
+import pytest
+
+from vdr_spark.errors import EnvironmentProblem
+from vdr_spark.report.canvas import new_figure, put_title, save
+
+RED = np.array([0xC1, 0x12, 0x1F])
+
+
+def draw(path: str, protected: bool) -> None:
+    figure = new_figure(4, 2)
+    put_title(figure, "Anything")
+    figure.subplots().plot([1, 2], [3, 4])
+    save(figure, path, protected=protected)
+
+
+def test_the_mark_is_a_readable_band_below_the_picture(tmp_path, look) -> None:
+    draw(f"{tmp_path}/clean.png", protected=True)
+    draw(f"{tmp_path}/marked.png", protected=False)
+    clean, marked = look(f"{tmp_path}/clean.png"), look(f"{tmp_path}/marked.png")
+    band = marked[clean.shape[0] + 3 :]  # the picture grew by it
+    assert band.shape[0] > 40
+    assert band.shape[1] == clean.shape[1]
+    red = (np.abs(band - RED) < 8).all(axis=2)
+    letters = (band > 200).all(axis=2)
+    assert red.mean() > 0.7
+    assert 0.02 < letters.mean() < 0.3
+    assert not (np.abs(clean - RED) < 8).all(axis=2).any()
+
+
+def test_writes_to_a_url_and_makes_its_folder(look) -> None:
+    draw("memory://some/new/folder/picture.png", protected=True)
+    assert look("memory://some/new/folder/picture.png").std() > 5
+
+
+def test_a_missing_matplotlib_is_named_with_its_remedy(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(EnvironmentProblem, match=r"matplotlib.*pip install vdr-spark\[pictures\]"):
+        new_figure(1, 1)

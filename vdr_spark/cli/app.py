@@ -1,0 +1,88 @@
+"""All commands of `vdr`, put together."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+
+from vdr_spark.cli import budget, demo, evaluate, query
+from vdr_spark.cli.console import ConsoleProgress, console, run
+from vdr_spark.cli.options import Conf, Overrides, open_config, open_spark
+
+app = typer.Typer(
+    name="vdr",
+    help="Publish how many pings fall where and when, with every user protected. Start with: vdr explain CONF",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.add_typer(query.app, name="query")
+app.add_typer(budget.app, name="budget")
+app.command("evaluate")(evaluate.evaluate_command)
+app.command("demo")(demo.demo_command)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point of the console command."""
+    sys.exit(run(lambda: app(arguments)))
+
+
+@app.command()
+def explain(conf: Conf, overrides: Overrides = None) -> None:
+    """Say what a configuration will do, spend and need, before any data are read."""
+    from vdr_spark.explain import explain as explained
+
+    console.print(explained(open_config(conf, overrides)), markup=False)
+
+
+@app.command()
+def synth(conf: Conf, overrides: Overrides = None) -> None:
+    """Generate the pings of a made-up city, as the section `synth` says, at `input.path`."""
+    _stages(["synth"], conf, overrides)
+
+
+@app.command()
+def collect(conf: Conf, overrides: Overrides = None) -> None:
+    """Bound every user to k pings, count, add exact noise, store the noisy slices. Spends the epsilon."""
+    _stages(["collect"], conf, overrides)
+
+
+@app.command()
+def denoise(conf: Conf, overrides: Overrides = None) -> None:
+    """Estimate the counts from the noisy slices alone. Costs no privacy."""
+    _stages(["denoise"], conf, overrides)
+
+
+@app.command()
+def refine(conf: Conf, overrides: Overrides = None) -> None:
+    """Scale the estimates from the pings kept to all pings. Costs no privacy."""
+    _stages(["refine"], conf, overrides)
+
+
+@app.command()
+def publish(conf: Conf, overrides: Overrides = None) -> None:
+    """Write the release into the Delta tables `cells` and `releases`."""
+    _stages(["publish"], conf, overrides)
+
+
+@app.command()
+def release(conf: Conf, overrides: Overrides = None) -> None:
+    """Collect, denoise, refine and publish: whatever of these is not done yet."""
+    from vdr_spark.pipeline import RELEASE_STAGES
+
+    _stages(RELEASE_STAGES, conf, overrides)
+
+
+def _stages(names: Sequence[str], conf: Path, overrides: list[str] | None) -> None:
+    from vdr_spark.pipeline import run_stage
+
+    config = open_config(conf, overrides, warn=True)
+    spark = open_spark(config, names[0])
+    for name in names:
+        if not run_stage(name, spark, config, ConsoleProgress()):
+            console.print(f"  [dim]{name}: complete already, nothing was done[/dim]")
+    if "publish" in names:
+        console.print(f"Release [bold]{config.release_id}[/bold] is in {config.output}/tables")

@@ -1,0 +1,35 @@
+"""Arguments that the commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pyspark.sql import SparkSession
+
+from vdr_spark.cli.console import caution, console
+from vdr_spark.config import ReleaseConfig, load_config
+from vdr_spark.session import spark_session
+
+Conf = Annotated[Path, typer.Argument(metavar="CONF", help="The configuration, a YAML file; see conf/.")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a setting, as in grid.cells=288. Repeatable."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of sentences.")]
+
+
+def open_config(conf: Path, overrides: list[str] | None, warn: bool = False) -> ReleaseConfig:
+    """Read the configuration and, before work that matters, say what to be careful with."""
+    config = load_config(conf, overrides or ())
+    if warn:
+        for text in config.cautions():
+            caution(text)
+    return config
+
+
+def open_spark(config: ReleaseConfig, app_name: str) -> SparkSession:
+    """The session, with a sign of life while a JVM starts."""
+    with console.status("starting Spark ..."):
+        return spark_session(config.spark, f"vdr {app_name} {config.name}")

@@ -1,0 +1,161 @@
+"""`vdr query`: questions to a published release, answered in a sentence or as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Protocol
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import typer
+
+from vdr_spark.cli.console import console
+from vdr_spark.cli.options import Conf, Json, Overrides, open_config, open_spark
+from vdr_spark.config import ReleaseConfig
+from vdr_spark.errors import InvalidQuery
+from vdr_spark.grid import Box
+
+app = typer.Typer(help="Ask a published release. Costs no privacy, however often.", no_args_is_help=True)
+
+At = Annotated[
+    str | None, typer.Option("--at", metavar="LAT,LON", help="A place. Default: the middle of the region.")
+]
+Side = Annotated[float, typer.Option("--side", metavar="METRES", help="Side of the square around --at.")]
+Edges = Annotated[
+    str | None, typer.Option("--box", metavar="S,W,N,E", help="A box in degrees, instead of --at and --side.")
+]
+ReleaseId = Annotated[
+    str | None, typer.Option("--release", help="Which release. Default: that of the configuration.")
+]
+
+
+class Answer(Protocol):
+    def sentence(self) -> str: ...
+
+
+@app.command("range")
+def range_command(
+    conf: Conf,
+    at: At = None,
+    side: Side = 1000.0,
+    box: Edges = None,
+    start: Annotated[str | None, typer.Option("--from", metavar="TIME", help="ISO time.")] = None,
+    end: Annotated[str | None, typer.Option("--to", metavar="TIME", help="ISO time.")] = None,
+    release_id: ReleaseId = None,
+    overrides: Overrides = None,
+    as_json: Json = False,
+) -> None:
+    """How many pings lie in a box during a period."""
+    from vdr_spark.query import range_count
+
+    config = open_config(conf, overrides)
+    area = _box(config, at, side, box)
+    since, until = _moment(config, "--from", start), _moment(config, "--to", end)
+    _print(range_count(_release(config, release_id), area, since, until), as_json)
+
+
+@app.command("hotspot")
+def hotspot_command(
+    conf: Conf,
+    at: At = None,
+    when: Annotated[
+        str | None, typer.Option("--when", metavar="TIME", help="ISO time. Default: noon of the first day.")
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="Pings that make a hot spot. Default: the busiest 0.1 % of cells.")
+    ] = None,
+    within: Annotated[float | None, typer.Option(metavar="METRES", help="Look no farther than this.")] = None,
+    release_id: ReleaseId = None,
+    overrides: Overrides = None,
+    as_json: Json = False,
+) -> None:
+    """The nearest cell with at least so many pings, in the slice that holds a moment."""
+    from vdr_spark.query import nearest_hotspot
+
+    config = open_config(conf, overrides)
+    lat, lon = _place(config, at)
+    moment = _moment(config, "--when", when) or _noon(config)
+    _print(nearest_hotspot(_release(config, release_id), lat, lon, moment, threshold, within), as_json)
+
+
+@app.command("forecast")
+def forecast_command(
+    conf: Conf,
+    at: At = None,
+    side: Side = 1000.0,
+    box: Edges = None,
+    horizon: Annotated[int, typer.Option(help="How many slices ahead.")] = 8,
+    release_id: ReleaseId = None,
+    overrides: Overrides = None,
+    as_json: Json = False,
+) -> None:
+    """How many pings a box will see in the slices after the release."""
+    from vdr_spark.query import forecast
+
+    config = open_config(conf, overrides)
+    area = _box(config, at, side, box)
+    _print(forecast(_release(config, release_id), area, horizon), as_json)
+
+
+def _release(config: ReleaseConfig, release_id: str | None):  # type: ignore[no-untyped-def]
+    from vdr_spark.release import read_release
+
+    spark = open_spark(config, "query")
+    return read_release(spark, config.output, release_id or config.release_id)
+
+
+def _numbers(name: str, text: str, count: int) -> list[float]:
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) != count:
+        raise InvalidQuery(f"{name} takes {count} numbers with commas between them, not {text!r}")
+    return numbers
+
+
+def _place(config: ReleaseConfig, at: str | None) -> tuple[float, float]:
+    if at is not None:
+        lat, lon = _numbers("--at", at, 2)
+        return lat, lon
+    box = config.domain.box
+    return (box.south + box.north) / 2, (box.west + box.east) / 2
+
+
+def _box(config: ReleaseConfig, at: str | None, side: float, edges: str | None) -> Box:
+    if edges is not None:
+        return Box(*_numbers("--box", edges, 4))
+    if not side > 0:
+        raise InvalidQuery(f"--side must be a positive number of metres, not {side:g}")
+    return Box.around(*_place(config, at), side)
+
+
+def _moment(config: ReleaseConfig, name: str, text: str | None) -> datetime | None:
+    """An ISO time; without a zone it is in the configuration's."""
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidQuery(f"{name} takes a time such as 2020-01-07T09:00, not {text!r}") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(config.period.timezone))
+
+
+def _noon(config: ReleaseConfig) -> datetime:
+    """Noon of the first day, or the first slice where the period has no noon."""
+    local = config.domain.start.astimezone(ZoneInfo(config.period.timezone))
+    noon = local.replace(hour=12, minute=0, second=0, microsecond=0)
+    return noon if config.domain.start <= noon < config.domain.end else config.domain.start
+
+
+def _print(answer: Answer, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(asdict(answer), default=_plain))  # type: ignore[call-overload]
+    else:
+        console.print(answer.sentence(), markup=False)
+
+
+def _plain(value: object) -> object:
+    return value.tolist() if isinstance(value, np.ndarray) else str(value)

@@ -1,0 +1,99 @@
+"""Noise on every cell, and the one stored copy of the noisy tensor.
+
+Noise is drawn inside the task that writes a slice. All slices become readable in one Delta commit, or none does, and
+that commit is remembered by the draw's name: whatever is retried, at most one drawing of a cell can ever be read.
+What a killed or losing attempt left in the folder is removed before noise is drawn and again after the commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from urllib.parse import unquote
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from vdr_spark.collect.packing import sum_packed
+from vdr_spark.errors import LedgerConflict
+from vdr_spark.grid import Grid
+from vdr_spark.privacy.mechanism import Mechanism
+from vdr_spark.privacy.randomness import secure_words, seeded_words
+from vdr_spark.tables import NOISY_SLICES, append_once, create_if_missing, read_part
+from vdr_spark.workspace import Workspace, filesystem
+
+_NOISY = pa.schema([("slice", pa.int32()), ("values", pa.list_(pa.int64()))])
+
+
+def add_noise(
+    packed: DataFrame, grid: Grid, mechanism: Mechanism, partitions: int, seed: int | None
+) -> DataFrame:
+    """Packed counts to `slice, values`: every slice of the period, every cell with its own noise.
+
+    The result must be written before it is read: evaluating it twice draws twice.
+    """
+    spark = packed.sparkSession
+    empty = spark.range(grid.slices).select(
+        F.col("id").cast("int").alias("slice"), F.lit(b"").alias("cells"), F.lit(b"").alias("counts")
+    )
+    by_slice = packed.unionByName(empty).repartition(partitions, "slice")
+    return by_slice.mapInArrow(
+        _noise_adder(grid.cells**2, mechanism, seed), "slice int, values array<bigint>"
+    )
+
+
+def _noise_adder(
+    cells_per_slice: int, mechanism: Mechanism, seed: int | None
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def add(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for number, counts in sum_packed(batches, cells_per_slice).items():
+            words = secure_words if seed is None else seeded_words(seed, number)
+            noisy = counts + mechanism.sample(cells_per_slice, words)
+            values = pa.ListArray.from_arrays(np.array([0, cells_per_slice], np.int32), noisy)
+            yield pa.RecordBatch.from_arrays([pa.array([number], pa.int32()), values], schema=_NOISY)
+
+    return add
+
+
+def store_noisy_slices(noisy: DataFrame, workspace: Workspace) -> None:
+    """Evaluate `noisy` once and make it readable under the workspace's draw, all slices at once."""
+    spark, path = noisy.sparkSession, workspace.table(NOISY_SLICES.name)
+    create_if_missing(spark, path, NOISY_SLICES)
+    remove_strays(spark, workspace)
+    named = noisy.select(F.lit(workspace.draw_id).alias("draw_id"), "slice", "values")
+    append_once(named, path, NOISY_SLICES, f"draw:{workspace.draw_id}")
+    remove_strays(spark, workspace)
+
+
+def is_stored(spark: SparkSession, workspace: Workspace, grid: Grid) -> bool:
+    """Whether the draw's tensor is there, whole. A tensor with slices missing or twice is refused, never used."""
+    rows = read_part(spark, workspace.table(NOISY_SLICES.name), NOISY_SLICES, workspace.draw_id)
+    found = sorted(row.slice for row in rows.select("slice").collect()) if rows is not None else []
+    if found and found != list(range(grid.slices)):
+        raise LedgerConflict(
+            f"the noisy tensor of draw {workspace.draw_id} in {workspace.root} is damaged: {len(found)} slices stored, "
+            f"{grid.slices} expected. It cannot be drawn again; restore the table from Delta's history."
+        )
+    return bool(found)
+
+
+def live_files(spark: SparkSession, workspace: Workspace) -> list[str]:
+    """The Parquet files that hold the draw's tensor: those Delta calls live, never the folder's listing."""
+    rows = read_part(spark, workspace.table(NOISY_SLICES.name), NOISY_SLICES, workspace.draw_id)
+    if rows is None:
+        return []
+    folder = f"/draw_id={workspace.draw_id}/"
+    return sorted(file for file in rows.inputFiles() if folder in unquote(file))
+
+
+def remove_strays(spark: SparkSession, workspace: Workspace) -> None:
+    """Delete files of this draw that no commit refers to: another drawing of the same cells, half or whole."""
+    fs, folder = filesystem(f"{workspace.table(NOISY_SLICES.name)}/draw_id={workspace.draw_id}")
+    if not fs.exists(folder):
+        return
+    live = {unquote(file).rsplit("/", 1)[-1] for file in live_files(spark, workspace)}
+    for file in fs.find(folder):
+        name = file.rsplit("/", 1)[-1].removeprefix(".").removesuffix(".crc")
+        if name not in live:
+            fs.rm_file(file)

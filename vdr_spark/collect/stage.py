@@ -1,0 +1,50 @@
+"""The collect stage: from pings to the stored noisy tensor, booked before the data are read."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from vdr_spark.collect.bounding import SampleKey, sample_and_count
+from vdr_spark.collect.locate import UserKeys, locate
+from vdr_spark.collect.noisy_slices import add_noise, is_stored, store_noisy_slices
+from vdr_spark.config import ReleaseConfig
+from vdr_spark.data.readers import read_pings
+from vdr_spark.errors import LedgerConflict
+from vdr_spark.locks import exclusive
+from vdr_spark.privacy.ledger import Ledger, State
+from vdr_spark.privacy.mechanism import mechanism_of
+from vdr_spark.workspace import Workspace
+
+
+def collect(spark: SparkSession, config: ReleaseConfig) -> bool:
+    """Draw and store the noisy tensor of a configuration; False where it was there already.
+
+    The order is the promise: the schema of the input is checked (names and types, no row), the epsilon is reserved,
+    only then are pings read, and the tensor is stored before anything else may read it. A run that was killed is
+    taken up by the next one under the same reservation.
+    """
+    workspace, grid = Workspace.of(config), config.domain
+    ledger = Ledger(spark, workspace.ledger)
+    with exclusive(
+        f"{workspace.root}/work/{workspace.draw_id}.lock",
+        busy=f"another process is collecting draw {workspace.draw_id} right now; wait for it, then run this again",
+    ):
+        if is_stored(spark, workspace, grid):
+            ledger.mark_spent(config)
+            return False
+        pings = read_pings(spark, config.input)
+        if ledger.reserve(config) is State.SPENT:
+            raise LedgerConflict(
+                f"draw {workspace.draw_id} was made and paid for, but its noisy tensor is no longer in "
+                f"{workspace.root}. Bring the folder back, or give the release another `name`: a new draw costs "
+                f"epsilon {config.privacy.epsilon} again."
+            )
+        seed, privacy = config.privacy.test_seed, config.privacy
+        partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
+        keys = UserKeys.drawn() if seed is None else UserKeys.seeded(seed)
+        key = SampleKey.drawn() if seed is None else SampleKey.seeded(seed)
+        packed = sample_and_count(locate(pings, grid, keys), grid, privacy.bound, key, partitions)
+        noisy = add_noise(packed, grid, mechanism_of(privacy), min(grid.slices, partitions), seed)
+        store_noisy_slices(noisy, workspace)
+        ledger.mark_spent(config)
+        return True

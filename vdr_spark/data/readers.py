@@ -1,0 +1,183 @@
+"""Pings from files and tables, in the one shape that the rest of the product knows.
+
+Only paths, file footers and header lines are looked at here: a wrong schema is refused before any row is
+read, nothing is inferred from the rows, and no message repeats anything that could be one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from delta.tables import DeltaTable
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, IntegralType, NumericType, StringType, StructField, StructType
+
+from vdr_spark.config.settings import InputSettings
+from vdr_spark.data.layouts import CANONICAL, LAYOUTS, Layout
+from vdr_spark.data.timestamps import instant, is_time
+from vdr_spark.errors import InvalidInput
+
+_EXPECTED = {
+    "user_id": "a string or an integer",
+    "lat": "a number",
+    "lon": "a number",
+    "ts": "a timestamp, a number counted from 1970, or text",
+}
+_NAME_LIKE = re.compile(r"[A-Za-z_][\w .:/()-]*")
+
+
+def read_pings(spark: SparkSession, settings: InputSettings) -> DataFrame:
+    """The pings that `settings` describe: `user_id` (string or integer), `lat`, `lon` double, `ts` timestamp.
+
+    Degrees and instants are null where a row has none that can be read; rows without a user are left out,
+    since nobody's share of them could be bounded. Raises `InvalidInput` for a path or a schema that will not
+    do, before any row is read.
+    """
+    layout = LAYOUTS[settings.layout]
+    stored = _open(spark, settings, layout)
+    theirs = {ours: _find(ours, stored, settings, layout) for ours in CANONICAL}
+    _check_types(theirs, settings)
+    columns = {ours: _quoted(column.name) for ours, column in theirs.items()}
+    zone = settings.timezone or layout.timezone
+    pings = stored.select(
+        columns["user_id"].alias("user_id"),
+        columns["lat"].try_cast("double").alias("lat"),
+        columns["lon"].try_cast("double").alias("lon"),
+        instant(
+            columns["ts"], theirs["ts"].dataType, zone, layout.time_skip, _text_pattern(layout, settings)
+        ).alias("ts"),
+    )
+    return pings.where(F.col("user_id").isNotNull())
+
+
+def _format(settings: InputSettings, layout: Layout) -> str:
+    return settings.format or layout.format
+
+
+def _text_pattern(layout: Layout, settings: InputSettings) -> str | None:
+    return layout.time_pattern if _format(settings, layout) == "csv" else None
+
+
+def _open(spark: SparkSession, settings: InputSettings, layout: Layout) -> DataFrame:
+    form = _format(settings, layout)
+    try:
+        if form == "csv":
+            return _open_csv(spark, settings, layout)
+        if form == "parquet" and DeltaTable.isDeltaTable(spark, settings.path):
+            # The folder also holds files that Delta has retired: deleted people would come back.
+            raise InvalidInput(f"{settings.path} is a Delta table; set input.format: delta")
+        return spark.read.format(form).load(settings.path)
+    except AnalysisException as problem:
+        raise InvalidInput(_why_not_opened(problem, form, settings.path)) from None
+    except (PySparkException, Py4JJavaError):
+        # Spark's own words may quote the file.
+        raise InvalidInput(
+            f"input.path: {settings.path} cannot be opened as {form}; set input.format to what it is, "
+            "or mend the files and the rights to read them"
+        ) from None
+
+
+def _why_not_opened(problem: AnalysisException, form: str, path: str) -> str:
+    condition = problem.getCondition() or ""
+    if condition == "PATH_NOT_FOUND":
+        return f"input.path: there is nothing at {path}; name a file or a folder that exists"
+    if condition == "UNABLE_TO_INFER_SCHEMA":
+        return (
+            f"input.path: {path} holds no {form} files; put them there, or set input.format to what it holds"
+        )
+    if condition.startswith("DELTA_TABLE_NOT_FOUND") or condition == "DELTA_MISSING_DELTA_TABLE":
+        return (
+            f"input.path: {path} is no Delta table; set input.format: parquet or csv if it holds such files"
+        )
+    return (
+        f"input.path: {path} cannot be opened as {form} ({condition or 'no reason given'}); set input.format"
+    )
+
+
+def _open_csv(spark: SparkSession, settings: InputSettings, layout: Layout) -> DataFrame:
+    """Text files, every field as text: what the text means is decided by casts that give null, not errors."""
+    reader = spark.read.options(**{"sep": settings.separator} | layout.csv)
+    if layout.fields or not settings.header:
+        names = layout.fields or _positions(settings)
+        stored = reader.schema(_all_text(names)).csv(settings.path)
+    else:
+        names = reader.option("header", True).csv(settings.path).columns
+        if not names:
+            raise InvalidInput(f"input.path: the CSV files at {settings.path} are empty, they lack a header")
+        # Spark logs a header that differs from the first file's, and in a file without one that is a person's
+        # row. So header lines are read as rows, and left out by what stands in their first column.
+        stored = reader.schema(_all_text(names)).option("header", False).csv(settings.path)
+        stored = stored.where(~F.coalesce(_quoted(names[0]) == F.lit(names[0]), F.lit(False)))
+    if layout.user_in_file_name is not None:
+        found = F.regexp_extract(F.col("_metadata.file_name"), layout.user_in_file_name, 1)
+        stored = stored.withColumn(layout.columns["user_id"], F.nullif(found, F.lit("")))
+    return stored
+
+
+def _all_text(names: Sequence[str]) -> StructType:
+    return StructType([StructField(name, StringType()) for name in names])
+
+
+def _positions(settings: InputSettings) -> list[str]:
+    """Columns of text without a header, as many as `input.columns` needs; or ours, in our order."""
+    if not settings.columns:
+        return list(CANONICAL)
+    numbers = [re.fullmatch(r"_c(\d{1,3})", theirs) for theirs in settings.columns.values()]
+    if len(numbers) < len(CANONICAL) or not all(numbers):
+        raise InvalidInput(
+            "input.columns: files without a header have columns by position; "
+            "give all of user_id, lat, lon, ts as _c0, _c1, ... or set input.header: true"
+        )
+    return [f"_c{i}" for i in range(1 + max(int(number[1]) for number in numbers if number))]
+
+
+def _find(ours: str, stored: DataFrame, settings: InputSettings, layout: Layout) -> StructField:
+    """Their column for ours, by its exact name or, as Spark would, by the only one that differs in case."""
+    wanted = (layout.columns | {str(key): name for key, name in settings.columns.items()})[ours]
+    fields = {field.name: field for field in stored.schema.fields}
+    if wanted in fields:
+        return fields[wanted]
+    alike = [field for name, field in fields.items() if name.lower() == wanted.lower()]
+    if len(alike) == 1:
+        return alike[0]
+    found = _what_is_there(list(fields), _format(settings, layout))
+    raise InvalidInput(
+        f"input: there is no column `{wanted}` for `{ours}` in {settings.path} (layout {settings.layout}); "
+        f"{found}. Name your column in input.columns, for example {ours}: my_{ours}"
+    )
+
+
+def _what_is_there(names: list[str], form: str) -> str:
+    """The names that were found, unless they look like a row of data: those are nobody's to print."""
+    if form != "csv" or all(_NAME_LIKE.fullmatch(name) for name in names):
+        return "found " + ", ".join(f"`{name}`" for name in names)
+    return (
+        f"the first line has {len(names)} fields that do not look like names of columns; "
+        "if the files have no header, set input.header: false"
+    )
+
+
+def _check_types(theirs: dict[str, StructField], settings: InputSettings) -> None:
+    for ours, column in theirs.items():
+        if not _accepted(ours, column.dataType):
+            raise InvalidInput(
+                f"input: column `{column.name}` of {settings.path} is {column.dataType.simpleString()}, but "
+                f"`{ours}` must be {_EXPECTED[ours]}; name another column in input.columns, or convert it"
+            )
+
+
+def _accepted(ours: str, kind: DataType) -> bool:
+    if ours == "user_id":
+        return isinstance(kind, StringType | IntegralType)
+    if ours == "ts":
+        return is_time(kind)
+    return isinstance(kind, NumericType | StringType)
+
+
+def _quoted(name: str) -> Column:
+    """A column by its name, whatever characters that has."""
+    return F.col("`" + name.replace("`", "``") + "`")

@@ -1,0 +1,93 @@
+"""The denoise stage: Petastorm reads the stored slices, a model chosen by name gives a prior, fusion does the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vdr_spark.config import ReleaseConfig
+from vdr_spark.denoise.fusion import fuse
+from vdr_spark.denoise.slices import read_slices
+from vdr_spark.denoise.temporal import temporal_prior
+from vdr_spark.privacy.mechanism import mechanism_of
+from vdr_spark.progress import Progress, Silent
+from vdr_spark.tensor_file import Tensor, write_tensor
+from vdr_spark.workspace import Workspace, exists, write_json
+
+DENOISED = "denoised.parquet"
+
+Slices = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a model is given beside the noisy slices: settings, known noise, a folder of its own, a progress bar."""
+
+    config: ReleaseConfig
+    noise_variance: float
+    folder: str
+    progress: Progress
+
+
+@dataclass(frozen=True)
+class Prior:
+    """A model's prediction of every cell's mean (T, M, M), and what there is to say about it."""
+
+    mean: Slices
+    notes: dict[str, Any]
+
+
+def _temporal(noisy: Slices, task: Task) -> Prior:
+    prior = temporal_prior(noisy, task.noise_variance, task.progress)
+    return Prior(prior.mean, {"width_cells": prior.width, "blind_risk": prior.blind_risk})
+
+
+def _vqvae(noisy: Slices, task: Task) -> Prior:
+    from vdr_spark.denoise.vqvae import vqvae_prior  # PyTorch takes seconds to import: only where it is used
+
+    settings = task.config.denoise.vqvae
+    with task.progress.task("denoise: train VQ-VAE", settings.epochs) as update:
+        mean = vqvae_prior(
+            noisy,
+            settings,
+            task.config.denoise.device,
+            task.folder,
+            lambda epoch, _, loss: update(epoch, f"loss {loss:.3f}"),
+        )
+    return Prior(mean, {"epochs": settings.epochs})
+
+
+MODELS: dict[str, Callable[[Slices, Task], Prior]] = {"temporal": _temporal, "vqvae": _vqvae}
+
+
+def denoise(files: Sequence[str], config: ReleaseConfig, progress: Progress | None = None) -> bool:
+    """Denoise the draw whose live Parquet files are given; False where that was done already."""
+    workspace = Workspace.of(config)
+    output = workspace.stage(DENOISED)
+    if exists(output):
+        return False
+    noisy = read_slices(files, config.domain)
+    tensor, notes = denoise_tensor(noisy, config, workspace.stage(config.denoise.model), progress or Silent())
+    write_json(workspace.stage("denoised.json"), notes)
+    write_tensor(output, tensor)
+    return True
+
+
+def denoise_tensor(
+    noisy: Slices, config: ReleaseConfig, folder: str, progress: Progress
+) -> tuple[Tensor, dict[str, Any]]:
+    """Estimate the counts of the pings that were kept, from the noisy tensor (T, M, M) alone."""
+    mechanism, settings = mechanism_of(config.privacy), config.denoise
+    notes: dict[str, Any] = {"model": settings.model, "fusion": settings.fused}
+    if settings.model == "identity":
+        deviation = np.full_like(noisy, mechanism.variance**0.5)
+        return Tensor(noisy, deviation), notes
+    prior = MODELS[settings.model](noisy, Task(config, mechanism.variance, folder, progress))
+    notes |= prior.notes
+    if not settings.fused:
+        return Tensor(prior.mean), notes
+    return fuse(prior.mean, noisy, float(config.privacy.scale), progress), notes

@@ -1,0 +1,133 @@
+"""What a configuration will do, spend and need, worked out before any data are read."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from vdr_spark.config import ReleaseConfig
+from vdr_spark.privacy.mechanism import mechanism_of
+from vdr_spark.workspace import Workspace
+
+# Bytes, from runs of the demo and of 576 x 576 x 96 cells; what they are used for is rounded anyway.
+_SHUFFLED_PER_PING = 34  # four integers and what Spark adds, before compression
+_CELL_ROW = (
+    9  # a row of `cells` in Parquet: its count and deviation hardly compress, the rest nearly vanishes
+)
+_TENSOR_COPIES = 8  # of float32 that denoising holds at once
+
+
+@dataclass(frozen=True)
+class Step:
+    """One numbered stage: what it does, and the epsilon it spends."""
+
+    title: str
+    what: str
+    spends: str
+
+
+def explain(config: ReleaseConfig) -> str:
+    """A page of plain text: the promise, the numbered stages, the noise, the sizes, and what to be careful with."""
+    grid = config.domain
+    height, width = grid.cell_metres
+    hours = grid.slice_seconds / 3600
+    lines = [
+        f"Release {config.release_id} of dataset {config.dataset}",
+        "",
+        "Who is protected",
+        *_promise(config),
+        "",
+        "What is published",
+        f"  {grid.cells} x {grid.cells} cells of {width:.0f} m x {height:.0f} m, {grid.slices} slices of {hours:g} h: "
+        f"{grid.size:,} cells",
+        f"  from {grid.start:%Y-%m-%d %H:%M} to {grid.end:%Y-%m-%d %H:%M} UTC",
+        "",
+        "Stages",
+        *(
+            f"  {number}. {step.title:<8} {step.what}\n     {'':<8} spends epsilon {step.spends}"
+            for number, step in enumerate(steps(config), start=1)
+        ),
+        "",
+        "Noise",
+        *_noise(config),
+        "",
+        "What to expect",
+        *_sizes(config),
+    ]
+    if cautions := config.cautions():
+        lines += ["", "Be careful", *(f"  ! {caution}" for caution in cautions)]
+    return "\n".join(lines)
+
+
+def steps(config: ReleaseConfig) -> list[Step]:
+    """The stages in order."""
+    privacy, workspace = config.privacy, Workspace.of(config)
+    made = (
+        f"generated: {config.synth.kind}, seed {config.synth.seed}" if config.synth else config.input.layout
+    )
+    fusion = " and fusion with the noisy counts" if config.denoise.fused else ""
+    return [
+        Step(
+            "reserve",
+            f"book epsilon {privacy.epsilon} in the ledger {workspace.ledger}",
+            "0 (an unused reservation still counts)",
+        ),
+        Step(
+            "collect",
+            f"read {config.input.path} ({made}), keep at most {privacy.bound} pings of each user, count, "
+            f"add {privacy.mechanism} noise to every cell, store once",
+            str(privacy.epsilon),
+        ),
+        Step(
+            "denoise", f"{config.denoise.model}{fusion}, from the noisy tensor alone", "0 (post-processing)"
+        ),
+        Step(
+            "refine",
+            f"scale from pings kept to all {privacy.total_pings:,} by {config.refine.method}",
+            "0 (post-processing)",
+        ),
+        Step("publish", f"Delta tables cells and releases in {workspace.root}", "0"),
+    ]
+
+
+def _promise(config: ReleaseConfig) -> list[str]:
+    epsilon = float(config.privacy.epsilon)
+    if not config.privacy.protected:
+        return ["  NOBODY: privacy.test_seed is set, so anyone can compute the noise and take it away again."]
+    odds = f"{math.exp(epsilon):,.4g}" if epsilon < 700 else "astronomically many"
+    return [
+        "  Every user, with all pings in the period, whatever an attacker knows or can compute:",
+        f"  adding or removing one user's whole history changes the probability of any release by at most a factor "
+        f"of {odds} (epsilon {config.privacy.epsilon}).",
+        "  Against whoever sees the release. Not against the operator who holds the pings.",
+    ]
+
+
+def _noise(config: ReleaseConfig) -> list[str]:
+    deviation = mechanism_of(config.privacy).variance ** 0.5
+    expected = config.privacy.total_pings / config.domain.size
+    return [
+        f"  scale k / epsilon = {config.privacy.bound} / {config.privacy.epsilon} "
+        f"= {float(config.privacy.scale):.4g}, standard deviation {deviation:.4g} in every cell",
+        f"  pings in the mean cell before bounding: {expected:.3g}",
+    ]
+
+
+def _sizes(config: ReleaseConfig) -> list[str]:
+    size = config.domain.size
+    noisy = size * (math.log2(2 * math.e * max(1.0, float(config.privacy.scale))) + 1) / 8
+    return [
+        f"  driver memory for denoising   about {_bytes(4 * size * _TENSOR_COPIES)} "
+        f"(the tensor itself: {_bytes(4 * size)})",
+        f"  disk for the noisy slices     about {_bytes(noisy)}",
+        f"  disk for the released cells   about {_bytes(size * _CELL_ROW)}",
+        f"  shuffled between executors    about {_bytes(config.privacy.total_pings * _SHUFFLED_PER_PING)}",
+    ]
+
+
+def _bytes(number: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if number < 1000:
+            return f"{number:.3g} {unit}"
+        number /= 1000
+    return f"{number:.3g} TB"

@@ -1,0 +1,78 @@
+"""The stages in their order, each resumable: one whose output is complete is not run again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.sql import SparkSession
+
+from vdr_spark.collect import collect
+from vdr_spark.collect.noisy_slices import is_stored, live_files
+from vdr_spark.config import ReleaseConfig
+from vdr_spark.data.synth import write_synthetic
+from vdr_spark.denoise import denoise
+from vdr_spark.errors import StageMissing
+from vdr_spark.progress import Progress, Silent, spark_task
+from vdr_spark.refine import refine
+from vdr_spark.release import Release, publish, read_release
+from vdr_spark.workspace import Workspace
+
+Stage = Callable[[SparkSession, ReleaseConfig, Progress], bool]
+"""A stage returns False where its output was complete and nothing was done."""
+
+
+def _synth(spark: SparkSession, config: ReleaseConfig, progress: Progress) -> bool:
+    with spark_task(spark, progress, "synth: generate pings"):
+        return write_synthetic(spark, config)
+
+
+def _collect(spark: SparkSession, config: ReleaseConfig, progress: Progress) -> bool:
+    with spark_task(spark, progress, "collect: bound, count, add noise"):
+        return collect(spark, config)
+
+
+def _denoise(spark: SparkSession, config: ReleaseConfig, progress: Progress) -> bool:
+    return denoise(_noisy_files(spark, config), config, progress)
+
+
+def _refine(spark: SparkSession, config: ReleaseConfig, progress: Progress) -> bool:
+    with progress.task("refine: scale to all pings", 1) as update:
+        done = refine(_noisy_files(spark, config), config)
+        update(1, "")
+    return done
+
+
+def _publish(spark: SparkSession, config: ReleaseConfig, progress: Progress) -> bool:
+    with spark_task(spark, progress, "publish: write Delta tables"):
+        return publish(spark, config)
+
+
+STAGES: dict[str, Stage] = {
+    "synth": _synth,
+    "collect": _collect,
+    "denoise": _denoise,
+    "refine": _refine,
+    "publish": _publish,
+}
+RELEASE_STAGES = ("collect", "denoise", "refine", "publish")
+
+
+def run_stage(
+    name: str, spark: SparkSession, config: ReleaseConfig, progress: Progress | None = None
+) -> bool:
+    """Run one stage of a configuration; False where its output was complete already."""
+    return STAGES[name](spark, config, progress or Silent())
+
+
+def release(spark: SparkSession, config: ReleaseConfig, progress: Progress | None = None) -> Release:
+    """Collect, denoise, refine and publish, as far as that was not done before; then read the release back."""
+    for name in RELEASE_STAGES:
+        run_stage(name, spark, config, progress)
+    return read_release(spark, config.output, config.release_id)
+
+
+def _noisy_files(spark: SparkSession, config: ReleaseConfig) -> list[str]:
+    workspace = Workspace.of(config)
+    if not is_stored(spark, workspace, config.domain):
+        raise StageMissing(f"draw {workspace.draw_id} has no noisy tensor yet; run `vdr collect` first")
+    return live_files(spark, workspace)

@@ -1,0 +1,211 @@
+"""The ledger: one Delta table that says what every release of a dataset reserved and spent.
+
+An entry is written before any data are read. A reservation counts against the budget from then on, whether or not
+it is ever spent. Entries are numbered; a number is given out once, by an insert-only MERGE that Delta refuses when
+another one got in between, so two releases at once cannot both take the last epsilon. Each entry carries a hash of
+itself and its predecessor.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from fractions import Fraction
+
+from delta.exceptions import DeltaConcurrentModificationException
+from delta.tables import DeltaTable
+from pyspark.sql import SparkSession
+
+from vdr_spark.config import ReleaseConfig
+from vdr_spark.errors import BudgetExceeded, LedgerConflict
+from vdr_spark.locks import exclusive
+from vdr_spark.tables import LEDGER, create_if_missing
+
+_ATTEMPTS = 20  # a competitor gets in between at most once per entry it writes
+
+
+class State(StrEnum):
+    GRANTED = "granted"
+    RESERVED = "reserved"
+    SPENT = "spent"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the book."""
+
+    sequence: int
+    dataset: str
+    draw_id: str
+    state: State
+    epsilon: Fraction
+    recorded_at: datetime
+    configuration_hash: str
+    entry_hash: str
+
+    def hash_after(self, previous: str) -> str:
+        """The chain's link: of everything in this entry and the hash of the entry before."""
+        parts = [previous, *(str(part) for part in astuple(self)[:-1])]
+        return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Account:
+    """What a dataset may still spend."""
+
+    dataset: str
+    granted: Fraction
+    committed: Fraction  # reserved or spent
+
+    @property
+    def remaining(self) -> Fraction:
+        return self.granted - self.committed
+
+
+class Ledger:
+    """The budget book at a path. All methods read the table anew: another process may have written."""
+
+    def __init__(self, spark: SparkSession, path: str):
+        self._spark = spark
+        self._path = path
+
+    def entries(self) -> list[Entry]:
+        """All entries in order, after checking that none was edited, removed or put in between."""
+        if not DeltaTable.isDeltaTable(self._spark, self._path):
+            return []
+        rows = self._spark.read.format("delta").load(self._path).orderBy("sequence").toPandas()
+        entries = [
+            Entry(
+                int(row.sequence),
+                row.dataset,
+                row.draw_id,
+                State(row.state),
+                Fraction(row.epsilon),
+                row.recorded_at.to_pydatetime().replace(tzinfo=UTC),
+                row.configuration_hash,
+                row.entry_hash,
+            )
+            for row in rows.itertuples()
+        ]
+        self._check_chain(entries)
+        return entries
+
+    def account(self, dataset: str) -> Account:
+        return _account(self.entries(), dataset)
+
+    def state_of(self, draw_id: str) -> State | None:
+        """Reserved, spent, or None where the draw was never booked (a refusal books nothing)."""
+        return _state_of(self.entries(), draw_id)
+
+    def grant(self, config: ReleaseConfig, epsilon: Fraction) -> None:
+        """Add to a dataset's budget. A decision of people: nothing in the product calls this on its own
+        except to open the account of a dataset with what its first configuration declares."""
+        self._append_after(self.entries(), config, State.GRANTED, epsilon)
+
+    def reserve(self, config: ReleaseConfig) -> State:
+        """Book the draw of a configuration before its data are read.
+
+        Returns the state the draw is in: RESERVED, now or by an earlier run that did not finish, or SPENT. Raises
+        `BudgetExceeded`, and leaves a `refused` entry, where it would overspend.
+        """
+        create_if_missing(self._spark, self._path, LEDGER)
+        for _ in range(_ATTEMPTS):
+            entries = self.entries()
+            known = _state_of(entries, config.draw_id)
+            if known is not None:
+                return known
+            if not any(e.dataset == config.dataset and e.state is State.GRANTED for e in entries):
+                budget = config.privacy.budget or config.privacy.epsilon
+                self._append_after(entries, config, State.GRANTED, budget)
+                continue
+            account = _account(entries, config.dataset)
+            allowed = config.privacy.epsilon <= account.remaining
+            state = State.RESERVED if allowed else State.REFUSED
+            if not self._append_after(entries, config, state, config.privacy.epsilon):
+                continue
+            if not allowed:
+                raise BudgetExceeded(_refusal(config, account))
+            return State.RESERVED
+        raise LedgerConflict(f"the ledger {self._path} is too busy; try again")
+
+    def mark_spent(self, config: ReleaseConfig) -> None:
+        """Say that the reserved draw was made. Changes nothing where the book says so already."""
+        for _ in range(_ATTEMPTS):
+            entries = self.entries()
+            state = _state_of(entries, config.draw_id)
+            if state is State.SPENT:
+                return
+            if state is None:
+                raise LedgerConflict(
+                    f"draw {config.draw_id} has a noisy tensor but the ledger {self._path} does not know it: "
+                    "the ledger was replaced or another one is configured; point `ledger` at the right one"
+                )
+            if self._append_after(entries, config, State.SPENT, config.privacy.epsilon):
+                return
+        raise LedgerConflict(f"the ledger {self._path} is too busy; try again")
+
+    def _append_after(
+        self, entries: Sequence[Entry], config: ReleaseConfig, state: State, epsilon: Fraction
+    ) -> bool:
+        """Write the next entry; False where another process took its number first."""
+        create_if_missing(self._spark, self._path, LEDGER)
+        previous = entries[-1].entry_hash if entries else ""
+        draw_id = "" if state is State.GRANTED else config.draw_id
+        draft = Entry(
+            len(entries) + 1,
+            config.dataset,
+            draw_id,
+            state,
+            epsilon,
+            datetime.now(UTC),
+            config.configuration_hash,
+            "",
+        )
+        row = (*astuple(draft)[:-1], draft.hash_after(previous))
+        values = tuple(str(value) if isinstance(value, Fraction | State) else value for value in row)
+        schema = ", ".join(f"{name} {kind}" for name, kind, _ in LEDGER.columns)
+        new = self._spark.createDataFrame([values], schema)
+        try:
+            with exclusive(self._path.rstrip("/") + ".lock"):
+                table = DeltaTable.forPath(self._spark, self._path).alias("book")
+                merge = table.merge(new.alias("new"), "book.sequence = new.sequence")
+                merge.whenNotMatchedInsertAll().execute()
+        except DeltaConcurrentModificationException:
+            return False
+        return any(entry.entry_hash == row[-1] for entry in self.entries())
+
+    def _check_chain(self, entries: Sequence[Entry]) -> None:
+        previous = ""
+        for number, entry in enumerate(entries, start=1):
+            if entry.sequence != number or entry.entry_hash != entry.hash_after(previous):
+                raise LedgerConflict(
+                    f"the ledger {self._path} was changed by hand at entry {number}; restore it from Delta's history "
+                    "before anything more is released"
+                )
+            previous = entry.entry_hash
+
+
+def _account(entries: Sequence[Entry], dataset: str) -> Account:
+    mine = [entry for entry in entries if entry.dataset == dataset]
+    granted = sum((e.epsilon for e in mine if e.state is State.GRANTED), Fraction(0))
+    # A draw that was reserved and then spent counts once.
+    draws = {e.draw_id: e.epsilon for e in mine if e.state in (State.RESERVED, State.SPENT)}
+    return Account(dataset, granted, sum(draws.values(), Fraction(0)))
+
+
+def _state_of(entries: Sequence[Entry], draw_id: str) -> State | None:
+    states = {e.state for e in entries if e.draw_id == draw_id}
+    return next((state for state in (State.SPENT, State.RESERVED) if state in states), None)
+
+
+def _refusal(config: ReleaseConfig, account: Account) -> str:
+    requested = config.privacy.epsilon
+    return (
+        f"the budget of dataset `{account.dataset}` does not allow this release: requested epsilon {requested}, "
+        f"granted {account.granted}, already reserved or spent {account.committed}, remaining {account.remaining}, "
+        f"short by {requested - account.remaining}. Lower privacy.epsilon, or have more granted (vdr budget grant)."
+    )

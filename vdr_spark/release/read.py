@@ -1,0 +1,62 @@
+"""Reading a release back from its Delta tables: as an object for Python, as views for SQL."""
+
+from __future__ import annotations
+
+from datetime import UTC
+
+import numpy as np
+from delta.tables import DeltaTable
+from pyspark.sql import Row, SparkSession
+from pyspark.sql import functions as F
+
+from vdr_spark.config import absolute
+from vdr_spark.errors import StageMissing
+from vdr_spark.grid import Box, Grid
+from vdr_spark.release.model import Release
+from vdr_spark.tables import CELLS, RELEASES
+
+
+def read_release(spark: SparkSession, output: str, release_id: str | None = None) -> Release:
+    """The release of that id in an output folder; the newest one where no id is given."""
+    row = _release_row(spark, output, release_id)
+    start = row.period_start.replace(tzinfo=UTC) if row.period_start.tzinfo is None else row.period_start
+    box = Box(row.south, row.west, row.north, row.east)
+    grid = Grid(box, row.cells, start.astimezone(UTC), row.slice_seconds, row.slices)
+    cells = spark.read.format("delta").load(_table(output, CELLS.name))
+    mine = cells.where(F.col("release_id") == row.release_id)
+    table = mine.select("slice", "y", "x", "count", "deviation").toArrow()
+    place = tuple(table.column(name).to_numpy() for name in ("slice", "y", "x"))
+    counts = np.zeros(grid.shape, dtype=np.float32)
+    counts[place] = table.column("count").to_numpy()
+    deviation = None
+    if table.column("deviation").null_count == 0:
+        deviation = np.zeros(grid.shape, dtype=np.float32)
+        deviation[place] = table.column("deviation").to_numpy()
+    return Release(row.release_id, grid, counts, deviation, row.protected)
+
+
+def register_views(spark: SparkSession, output: str) -> None:
+    """Temporary views `cells` and `releases` over an output folder, for SQL."""
+    for name in (CELLS.name, RELEASES.name):
+        _require(spark, output, name)
+        spark.read.format("delta").load(_table(output, name)).createOrReplaceTempView(name)
+
+
+def _release_row(spark: SparkSession, output: str, release_id: str | None) -> Row:
+    _require(spark, output, RELEASES.name)
+    rows = spark.read.format("delta").load(_table(output, RELEASES.name))
+    if release_id is not None:
+        rows = rows.where(F.col("release_id") == release_id)
+    found = rows.orderBy(F.col("created").desc()).head()
+    if found is None:
+        raise StageMissing(f"release {release_id} is not published in {output}; run `vdr release` first")
+    return found
+
+
+def _table(output: str, name: str) -> str:
+    return f"{absolute(output)}/tables/{name}"
+
+
+def _require(spark: SparkSession, output: str, name: str) -> None:
+    if not DeltaTable.isDeltaTable(spark, _table(output, name)):
+        raise StageMissing(f"nothing is published in {output} yet; run `vdr release` first")

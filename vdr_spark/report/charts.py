@@ -1,0 +1,129 @@
+"""Curves and bars: training, forecasts, errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Sized
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vdr_spark.errors import StageMissing
+from vdr_spark.query.forecast import Forecast, box_series
+from vdr_spark.query.wording import box_size
+from vdr_spark.report.canvas import FAINT, INK, new_figure, put_title, quiet_axes, save
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from vdr_spark.release.model import Release
+
+_PLUM, _AMBER, _GREY = "#7b2382", "#f1731d", "#a7a7b2"  # two colours of the maps' scale, and a neutral one
+_SHOWN_SLICES = 8  # of the past for each slice ahead, so that the forecast is not a dot at the end
+
+
+def loss_curve(records: Sequence[Mapping[str, Any]], path: str, *, protected: bool) -> None:
+    """Draw a training log, one record an epoch with `epoch, loss, reconstruction, perplexity`."""
+    if not records:
+        raise StageMissing("the training log must hold at least one epoch, not none; train a model first")
+    figure = new_figure(6.4, 4.6)
+    put_title(figure, "Training")
+    losses, perplexity = figure.subplots(2, 1, sharex=True, height_ratios=[2, 1])
+    _draw_curve(losses, records, "loss", _PLUM)
+    _draw_curve(losses, records, "reconstruction", _AMBER)
+    _log_axis(losses)
+    losses.legend(frameon=False, fontsize=8, labelcolor=INK)
+    _draw_curve(perplexity, records, "perplexity", _PLUM)
+    perplexity.set_ylabel("perplexity", fontsize=8, color=FAINT)
+    perplexity.set_ylim(bottom=0)
+    perplexity.set_xlabel("epoch", fontsize=8, color=FAINT)
+    perplexity.xaxis.get_major_locator().set_params(integer=True)
+    for axes in (losses, perplexity):
+        quiet_axes(axes)
+    save(figure, path, protected=protected)
+
+
+def _draw_curve(axes: Axes, records: Sequence[Mapping[str, Any]], key: str, colour: str) -> None:
+    epochs = [record["epoch"] for record in records]
+    values = [record[key] for record in records]
+    axes.plot(epochs, values, color=colour, label=key, marker=_marker(values), markersize=3.5)
+
+
+def _marker(values: Sized) -> str:
+    """Dots on a short line, because a line through one point is invisible."""
+    return "o" if len(values) <= 8 else ""
+
+
+def _log_axis(axes: Axes) -> None:
+    """A logarithmic scale with plain numbers: 0.5, 1, 2, not powers of ten."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter("{x:g}")
+
+
+def forecast_plot(release: Release, forecast: Forecast, path: str) -> None:
+    """Draw the released series of the forecast's box, the forecast, and its band."""
+    figure = new_figure(7.6, 3.4)
+    put_title(figure, f"Forecast for a box of {box_size(forecast.box)}")
+    axes = figure.subplots()
+    series = box_series(release, forecast.box)
+    starts = _instants([release.grid.slice_start(number) for number in range(len(series))])
+    shown = max(_SHOWN_SLICES * len(forecast.starts), 16)
+    axes.plot(
+        starts[-shown:], series[-shown:], color=_PLUM, label="released", marker=_marker(series), zorder=3
+    )
+    # The forecast begins at the last released point, so that a single slice ahead is a line too.
+    ahead = np.append(starts[-1], _instants(forecast.starts))
+    last = float(series[-1])
+    axes.fill_between(ahead, [last, *forecast.lower], [last, *forecast.upper], color=_AMBER, alpha=0.22, lw=0)
+    axes.plot(ahead, [last, *forecast.mean], color=_AMBER, label="forecast, with a band of 95 %")
+    axes.set_ylim(bottom=min(0.0, float(series.min())))
+    axes.yaxis.set_major_formatter("{x:,.4g}")
+    axes.set_ylabel("pings in a slice", fontsize=8, color=FAINT)
+    axes.legend(frameon=False, fontsize=8, labelcolor=INK, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
+    _date_axis(axes)
+    quiet_axes(axes)
+    axes.set_xlabel(f"UTC; by {forecast.method}", fontsize=8, color=FAINT)
+    save(figure, path, protected=release.protected)
+
+
+def _instants(moments: Sequence[datetime]) -> NDArray[np.datetime64]:
+    """Moments in UTC as NumPy writes them, which is without a zone."""
+    return np.array(
+        [moment.astimezone(UTC).replace(tzinfo=None) for moment in moments], dtype="datetime64[s]"
+    )
+
+
+def _date_axis(axes: Axes) -> None:
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    locator = AutoDateLocator(minticks=4, maxticks=9)  # type: ignore[no-untyped-call]
+    axes.xaxis.set_major_locator(locator)
+    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+    axes.xaxis.get_offset_text().set(fontsize=8, color=FAINT)
+
+
+def error_bars(
+    errors: Mapping[str, float], path: str, *, protected: bool, title: str = "Relative error of range counts"
+) -> None:
+    """Draw one bar a version, from the top down, in the order given: noisy, denoised, refined."""
+    figure = new_figure(6.0, 0.5 * len(errors) + 0.9)
+    put_title(figure, title)
+    axes = figure.subplots()
+    smallest = min(errors.values())
+    names, values = list(errors), list(errors.values())
+    colours = [_PLUM if value == smallest else _GREY for value in values]
+    bars = axes.barh(names, values, color=colours, height=0.62)
+    axes.bar_label(bars, [f"{value:.3g}" for value in values], padding=4, fontsize=9, color=INK)
+    axes.invert_yaxis()
+    quiet_axes(axes)
+    axes.grid(visible=False)
+    axes.spines["bottom"].set_visible(False)
+    axes.set_xticks([])
+    axes.set_xlim(0, 1.12 * max(values))
+    axes.tick_params(axis="y", labelsize=9, colors=INK)
+    save(figure, path, protected=protected)

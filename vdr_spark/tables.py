@@ -1,0 +1,138 @@
+"""The Delta tables: what their columns mean, what they refuse, and how they come into being."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from delta.tables import DeltaTable
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: columns as (name, type, comment), CHECK constraints by name, and what its files are split by."""
+
+    name: str
+    comment: str
+    columns: tuple[tuple[str, str, str], ...]
+    constraints: dict[str, str]
+    partition: str | None = None
+
+
+LEDGER = Table(
+    "ledger",
+    "The budget book: one row an entry, written before any data are read, never changed.",
+    (
+        ("sequence", "BIGINT", "number of the entry; a number is given out once"),
+        ("dataset", "STRING", "whose people the epsilon protects"),
+        ("draw_id", "STRING", "the drawing of noise it is for; empty for a grant"),
+        ("state", "STRING", "granted, reserved, spent or refused"),
+        ("epsilon", "STRING", "exact, as a decimal or a fraction"),
+        ("recorded_at", "TIMESTAMP", "when"),
+        ("configuration_hash", "STRING", "SHA-256 of the whole configuration"),
+        ("entry_hash", "STRING", "SHA-256 of this entry and the one before it: a chain that shows edits"),
+    ),
+    {"known_state": "state IN ('granted', 'reserved', 'spent', 'refused')", "counted": "sequence >= 1"},
+)
+
+NOISY_SLICES = Table(
+    "noisy_slices",
+    "Time slices with their noise, the only thing that later stages read. Safe, but for private use.",
+    (
+        ("draw_id", "STRING", "the drawing of noise"),
+        ("slice", "INT", "number of the time slice"),
+        ("values", "ARRAY<BIGINT>", "M * M noisy counts, rows from south to north, each from west to east"),
+    ),
+    {"slice_number": "slice >= 0"},
+    partition="draw_id",
+)
+
+RELEASES = Table(
+    "releases",
+    "One row a published release: what was promised, spent and done.",
+    (
+        ("release_id", "STRING", "names the release in `cells`"),
+        ("draw_id", "STRING", "the drawing of noise it is made from, as in the ledger"),
+        ("dataset", "STRING", "whose budget was spent"),
+        ("created", "TIMESTAMP", "when it was published"),
+        ("protected", "BOOLEAN", "false: made with a test seed, protects nobody"),
+        ("period_start", "TIMESTAMP", "start of the first slice"),
+        ("period_end", "TIMESTAMP", "end of the last slice"),
+        ("slice_seconds", "INT", "length of a slice"),
+        ("slices", "INT", "T, number of slices"),
+        ("cells", "INT", "M, rows and columns of the grid"),
+        ("south", "DOUBLE", "southern edge of the box, degrees"),
+        ("west", "DOUBLE", "western edge"),
+        ("north", "DOUBLE", "northern edge"),
+        ("east", "DOUBLE", "eastern edge"),
+        ("unit", "STRING", "who is protected"),
+        ("mechanism", "STRING", "what noise was added"),
+        ("epsilon", "STRING", "privacy loss of the draw, exact"),
+        ("k", "BIGINT", "pings kept of each user"),
+        ("bounding", "STRING", "how they were chosen"),
+        ("total_pings", "BIGINT", "N, declared public"),
+        ("model", "STRING", "denoiser"),
+        ("gamma", "DOUBLE", "factor from pings kept to all pings"),
+        ("code_version", "STRING", "of vdr-spark"),
+        ("configuration_hash", "STRING", "SHA-256 of the whole configuration"),
+        ("statement", "STRING", "the privacy statement, JSON"),
+    ),
+    {"positive_gamma": "gamma > 0"},
+)
+
+CELLS = Table(
+    "cells",
+    "Released cells: estimated pings of all users, one row a cell and slice, empty ones too.",
+    (
+        ("release_id", "STRING", "see `releases`"),
+        ("slice", "INT", "number of the time slice"),
+        ("slice_start", "TIMESTAMP", "when it begins"),
+        ("y", "INT", "row, from the south"),
+        ("x", "INT", "column, from the west"),
+        ("lat", "DOUBLE", "latitude of the cell's centre"),
+        ("lon", "DOUBLE", "longitude of the cell's centre"),
+        ("count", "DOUBLE", "estimated number of pings"),
+        ("deviation", "DOUBLE", "error bar, one standard deviation; null where the model gives none"),
+    ),
+    {
+        "cell_number": "slice >= 0 AND y >= 0 AND x >= 0",
+        "sane_deviation": "deviation IS NULL OR deviation >= 0",
+    },
+    partition="release_id",
+)
+
+
+def create_if_missing(spark: SparkSession, path: str, table: Table) -> None:
+    """Make an append-only table with its comments and constraints, unless it is there."""
+    if DeltaTable.isDeltaTable(spark, path):
+        return
+    builder = DeltaTable.createIfNotExists(spark).location(path).comment(table.comment)
+    for name, kind, comment in table.columns:
+        builder = builder.addColumn(name, kind, comment=comment)
+    if table.partition:
+        builder = builder.partitionedBy(table.partition)
+    builder = builder.property("delta.appendOnly", "true")
+    for name, rule in table.constraints.items():
+        builder = builder.property(f"delta.constraints.{name}", rule)
+    builder.execute()
+
+
+def append_once(frame: DataFrame, path: str, table: Table, transaction: str) -> None:
+    """Append in one atomic commit; a second append under the same transaction name changes nothing.
+
+    Delta remembers the name in the table's log, so this holds after any crash and between processes.
+    """
+    writer = frame.write.format("delta").mode("append")
+    writer = writer.option("txnAppId", transaction).option("txnVersion", 1)
+    if table.partition:
+        writer = writer.partitionBy(table.partition)
+    writer.save(path)
+
+
+def read_part(spark: SparkSession, path: str, table: Table, value: str) -> DataFrame | None:
+    """The rows of one draw or release; None where the table does not exist yet."""
+    if not DeltaTable.isDeltaTable(spark, path):
+        return None
+    key = table.partition or table.columns[0][0]
+    return spark.read.format("delta").load(path).where(F.col(key) == value)

@@ -1,4 +1,4 @@
-"""spark-submit jobs/denoise.py conf/x.yaml [--set key=value ...]: estimate the counts from the noisy slices (on the driver, GPU if there is one)."""
+"""spark-submit jobs/denoise.py CONF [--set key=value ...]: estimate the counts from the noisy slices, on the driver."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""spark-submit jobs/publish.py conf/x.yaml [--set key=value ...]: write the Delta tables."""
+"""spark-submit jobs/publish.py CONF [--set key=value ...]: write the Delta tables."""
 
 import sys
 

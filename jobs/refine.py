@@ -1,4 +1,4 @@
-"""spark-submit jobs/refine.py conf/x.yaml [--set key=value ...]: scale from the pings kept to all pings."""
+"""spark-submit jobs/refine.py CONF [--set key=value ...]: scale from the pings kept to all pings."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""spark-submit jobs/release.py conf/x.yaml [--set key=value ...]: all stages of a release that are not done yet."""
+"""spark-submit jobs/release.py CONF [--set key=value ...]: all stages of a release that are not done yet."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""spark-submit jobs/synth.py conf/x.yaml [--set key=value ...]: generate the pings of a made-up city."""
+"""spark-submit jobs/synth.py CONF [--set key=value ...]: generate the pings of a made-up city."""
 
 import sys
 

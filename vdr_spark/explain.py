@@ -11,9 +11,7 @@ from vdr_spark.workspace import Workspace
 
 # Bytes, from runs of the demo and of 576 x 576 x 96 cells; what they are used for is rounded anyway.
 _SHUFFLED_PER_PING = 34  # four integers and what Spark adds, before compression
-_CELL_ROW = (
-    9  # a row of `cells` in Parquet: its count and deviation hardly compress, the rest nearly vanishes
-)
+_CELL_ROW = 9  # a row of `cells` in Parquet: its count and deviation hardly compress, the rest nearly vanishes
 _TENSOR_COPIES = 8  # of float32 that denoising holds at once
 
 
@@ -62,9 +60,7 @@ def explain(config: ReleaseConfig) -> str:
 def steps(config: ReleaseConfig) -> list[Step]:
     """The stages in order."""
     privacy, workspace = config.privacy, Workspace.of(config)
-    made = (
-        f"generated: {config.synth.kind}, seed {config.synth.seed}" if config.synth else config.input.layout
-    )
+    made = f"generated: {config.synth.kind}, seed {config.synth.seed}" if config.synth else config.input.layout
     fusion = " and fusion with the noisy counts" if config.denoise.fused else ""
     return [
         Step(
@@ -78,9 +74,7 @@ def steps(config: ReleaseConfig) -> list[Step]:
             f"add {privacy.mechanism} noise to every cell, store once",
             str(privacy.epsilon),
         ),
-        Step(
-            "denoise", f"{config.denoise.model}{fusion}, from the noisy tensor alone", "0 (post-processing)"
-        ),
+        Step("denoise", f"{config.denoise.model}{fusion}, from the noisy tensor alone", "0 (post-processing)"),
         Step(
             "refine",
             f"scale from pings kept to all {privacy.total_pings:,} by {config.refine.method}",

@@ -101,9 +101,7 @@ class Grid:
         t = (ts_us - self._start_us) // (self.slice_seconds * 1_000_000)
         inside = (y >= 0) & (y < self.cells) & (x >= 0) & (x < self.cells) & (t >= 0) & (t < self.slices)
         flat = np.full(lat.shape, -1, dtype=np.int64)
-        flat[inside] = (t[inside] * self.cells + y[inside].astype(np.int64)) * self.cells + x[inside].astype(
-            np.int64
-        )
+        flat[inside] = (t[inside] * self.cells + y[inside].astype(np.int64)) * self.cells + x[inside].astype(np.int64)
         return flat
 
     def cell_column(self, lat: Column, lon: Column, ts: Column) -> Column:

@@ -6,15 +6,17 @@ from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 
-from vdr_spark.collect import collect
 from vdr_spark.collect.noisy_slices import is_stored, live_files
+from vdr_spark.collect.stage import collect
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.data.synth import write_synthetic
-from vdr_spark.denoise import denoise
+from vdr_spark.denoise.stage import denoise
 from vdr_spark.errors import StageMissing
 from vdr_spark.progress import Progress, Silent, spark_task
 from vdr_spark.refine import refine
-from vdr_spark.release import Release, publish, read_release
+from vdr_spark.release.model import Release
+from vdr_spark.release.publish import publish
+from vdr_spark.release.read import read_release
 from vdr_spark.workspace import Workspace
 
 Stage = Callable[[SparkSession, ReleaseConfig, Progress], bool]
@@ -57,14 +59,12 @@ STAGES: dict[str, Stage] = {
 RELEASE_STAGES = ("collect", "denoise", "refine", "publish")
 
 
-def run_stage(
-    name: str, spark: SparkSession, config: ReleaseConfig, progress: Progress | None = None
-) -> bool:
+def run_stage(name: str, spark: SparkSession, config: ReleaseConfig, progress: Progress | None = None) -> bool:
     """Run one stage of a configuration; False where its output was complete already."""
     return STAGES[name](spark, config, progress or Silent())
 
 
-def release(spark: SparkSession, config: ReleaseConfig, progress: Progress | None = None) -> Release:
+def run_release(spark: SparkSession, config: ReleaseConfig, progress: Progress | None = None) -> Release:
     """Collect, denoise, refine and publish, as far as that was not done before; then read the release back."""
     for name in RELEASE_STAGES:
         run_stage(name, spark, config, progress)

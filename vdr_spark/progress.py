@@ -20,7 +20,7 @@ _POLL_SECONDS = 0.3
 
 
 class Progress(Protocol):
-    def task(self, title: str, total: float | None) -> AbstractContextManager[Update]:
+    def task(self, title: str, total: float | None, /) -> AbstractContextManager[Update]:
         """Announce a piece of work; None where its size is not known yet."""
         ...
 
@@ -29,8 +29,8 @@ class Silent:
     """Reports to nobody."""
 
     @contextmanager
-    def task(self, title: str, total: float | None) -> Iterator[Update]:  # noqa: ARG002
-        yield lambda done, note: None
+    def task(self, _title: str, _total: float | None) -> Iterator[Update]:
+        yield lambda _done, _note: None
 
 
 @contextmanager

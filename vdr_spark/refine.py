@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.denoise import DENOISED
 from vdr_spark.denoise.slices import read_slices
+from vdr_spark.denoise.stage import DENOISED
 from vdr_spark.tensor_file import read_tensor, write_tensor
 from vdr_spark.workspace import Workspace, exists, write_json
 

@@ -42,9 +42,7 @@ def spark_session(settings: SparkSettings | None = None, app_name: str = "vdr") 
     """A session with Delta switched on; an existing one is taken, whatever the settings say."""
     settings = settings or SparkSettings()
     active = SparkSession.getActiveSession()
-    spark = active or (
-        _submitted(settings, app_name) if _under_spark_submit() else _local(settings, app_name)
-    )
+    spark = active or (_submitted(settings, app_name) if _under_spark_submit() else _local(settings, app_name))
     _require_delta(spark)
     return spark
 

@@ -118,13 +118,14 @@ def create_if_missing(spark: SparkSession, path: str, table: Table) -> None:
     builder.execute()
 
 
-def append_once(frame: DataFrame, path: str, table: Table, transaction: str) -> None:
-    """Append in one atomic commit; a second append under the same transaction name changes nothing.
+def append_once(frame: DataFrame, path: str, table: Table, transaction: str, version: int = 1) -> None:
+    """Append in one atomic commit; another append under the same transaction name and version changes nothing.
 
-    Delta remembers the name in the table's log, so this holds after any crash and between processes.
+    Delta keeps name and version in the table's log, so this holds after any crash and between processes. Of two that
+    try at the same moment, the later one gets a `DeltaConcurrentModificationException`.
     """
     writer = frame.write.format("delta").mode("append")
-    writer = writer.option("txnAppId", transaction).option("txnVersion", 1)
+    writer = writer.option("txnAppId", transaction).option("txnVersion", version)
     if table.partition:
         writer = writer.partitionBy(table.partition)
     writer.save(path)

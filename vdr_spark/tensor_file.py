@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 from vdr_spark.errors import StageMissing
 from vdr_spark.workspace import filesystem
 
-_SCHEMA = pa.schema(
-    [("slice", pa.int32()), ("counts", pa.list_(pa.float32())), ("deviation", pa.list_(pa.float32()))]
-)
+_SCHEMA = pa.schema([("slice", pa.int32()), ("counts", pa.list_(pa.float32())), ("deviation", pa.list_(pa.float32()))])
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ Small = Callable[..., ReleaseConfig]
 
 
 @pytest.mark.parametrize(
-    ("name", "total", "k"), [("houston", 221_000_000, 55), ("los_angeles", 80_000_000, 20), ("salt_lake", 41_000_000, 10)]
+    ("name", "total", "k"),
+    [("houston", 221_000_000, 55), ("los_angeles", 80_000_000, 20), ("salt_lake", 41_000_000, 10)],
 )
 def test_the_papers_settings(name: str, total: int, k: int) -> None:
     config = load_config(ROOT / f"conf/{name}.yaml")

@@ -69,21 +69,15 @@ def test_vdr_parquet_as_it_is(any_zone: SparkSession, tmp_path: Path) -> None:
     assert rows(read_pings(any_zone, settings(file))) == [(5, 29.5, -95.5, NOON_S)]
 
 
-@pytest.mark.parametrize(
-    "value", [NOON_S, NOON_S * 1000, NOON_S * 1_000_000, NOON_S * 1_000_000_000, float(NOON_S)]
-)
+@pytest.mark.parametrize("value", [NOON_S, NOON_S * 1000, NOON_S * 1_000_000, NOON_S * 1_000_000_000, float(NOON_S)])
 def test_veraset_epochs_in_every_unit(spark: SparkSession, tmp_path: Path, value: float) -> None:
-    file = write_parquet(
-        tmp_path / "a.parquet", caid=["u"], latitude=[29.5], longitude=[-95.5], utc_timestamp=[value]
-    )
+    file = write_parquet(tmp_path / "a.parquet", caid=["u"], latitude=[29.5], longitude=[-95.5], utc_timestamp=[value])
     assert rows(read_pings(spark, settings(file, layout="veraset"))) == [("u", 29.5, -95.5, NOON_S)]
 
 
 def test_veraset_timestamps_and_names_in_other_case(spark: SparkSession, tmp_path: Path) -> None:
     ts = pa.array([NOON], pa.timestamp("ms", "UTC"))
-    file = write_parquet(
-        tmp_path / "a.parquet", CAID=["u"], Latitude=["29.5"], longitude=[-95], utc_timestamp=ts
-    )
+    file = write_parquet(tmp_path / "a.parquet", CAID=["u"], Latitude=["29.5"], longitude=[-95], utc_timestamp=ts)
     assert rows(read_pings(spark, settings(file, layout="veraset"))) == [("u", 29.5, -95.0, NOON_S)]
 
 
@@ -114,9 +108,7 @@ def test_foursquare(any_zone: SparkSession, tmp_path: Path) -> None:
     line = '470\t49bb\t4bf5\tCaf\xe9 "Arts\t40.72\t-74.0\t-240\tTue Apr 03 18:00:06 +0000 2012\n'
     (tmp_path / "nyc.txt").write_bytes(line.encode("latin-1"))
     seconds = datetime(2012, 4, 3, 18, 0, 6, tzinfo=UTC).timestamp()
-    assert rows(read_pings(any_zone, settings(tmp_path, layout="foursquare"))) == [
-        ("470", 40.72, -74.0, seconds)
-    ]
+    assert rows(read_pings(any_zone, settings(tmp_path, layout="foursquare"))) == [("470", 40.72, -74.0, seconds)]
 
 
 def test_cabspotting_user_is_the_file(spark: SparkSession, tmp_path: Path) -> None:
@@ -130,9 +122,7 @@ def test_cabspotting_user_is_the_file(spark: SparkSession, tmp_path: Path) -> No
 def test_tdrive_is_beijings_wall_clock(any_zone: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "1.txt").write_text("1,2008-02-02 15:36:08,116.51172,39.92123\n")
     seconds = datetime(2008, 2, 2, 7, 36, 8, tzinfo=UTC).timestamp()
-    assert rows(read_pings(any_zone, settings(tmp_path, layout="tdrive"))) == [
-        ("1", 39.92123, 116.51172, seconds)
-    ]
+    assert rows(read_pings(any_zone, settings(tmp_path, layout="tdrive"))) == [("1", 39.92123, 116.51172, seconds)]
     in_utc = settings(tmp_path, layout="tdrive", timezone="UTC")
     assert rows(read_pings(any_zone, in_utc))[0][3] == seconds + 8 * 3600
 
@@ -157,9 +147,7 @@ def test_csv_without_header(spark: SparkSession, tmp_path: Path) -> None:
     given = settings(tmp_path, format="csv", header=False, columns=columns)
     assert rows(read_pings(spark, given)) == [("u", 29.5, -95.5, NOON_S)]
     (tmp_path / "a.csv").write_text(f"u,29.5,-95.5,{NOON_S}\n")
-    assert rows(read_pings(spark, settings(tmp_path, format="csv", header=False))) == [
-        ("u", 29.5, -95.5, NOON_S)
-    ]
+    assert rows(read_pings(spark, settings(tmp_path, format="csv", header=False))) == [("u", 29.5, -95.5, NOON_S)]
     said = refusal(spark, settings(tmp_path, format="csv", header=False, columns={"ts": "_c3"}))
     assert "_c0" in said
 
@@ -198,9 +186,7 @@ def test_extreme_times_do_not_overflow_later_arithmetic(spark: SparkSession, tmp
 
 def test_a_table_without_rows(spark: SparkSession, tmp_path: Path) -> None:
     empty = {"user_id": pa.array([], pa.string()), "lat": pa.array([], pa.float64())}
-    file = write_parquet(
-        tmp_path / "a.parquet", **empty, lon=empty["lat"], ts=pa.array([], pa.timestamp("us", "UTC"))
-    )
+    file = write_parquet(tmp_path / "a.parquet", **empty, lon=empty["lat"], ts=pa.array([], pa.timestamp("us", "UTC")))
     assert rows(read_pings(spark, settings(file))) == []
     (tmp_path / "texts").mkdir()
     assert rows(read_pings(spark, settings(tmp_path / "texts", layout="tdrive"))) == []
@@ -220,9 +206,7 @@ def test_missing_path_and_empty_folder_are_refused(spark: SparkSession, tmp_path
 
 
 def test_wrong_columns_are_named_with_the_remedy(spark: SparkSession, tmp_path: Path) -> None:
-    file = write_parquet(
-        tmp_path / "a.parquet", caid=["u"], latitude=[1.0], longitude=[2.0], utc_timestamp=[3]
-    )
+    file = write_parquet(tmp_path / "a.parquet", caid=["u"], latitude=[1.0], longitude=[2.0], utc_timestamp=[3])
     said = refusal(spark, settings(file))
     for part in ("`user_id`", "`caid`", "`latitude`", "`utc_timestamp`", "input.columns"):
         assert part in said

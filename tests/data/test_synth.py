@@ -59,9 +59,7 @@ def test_the_same_pings_however_the_work_is_cut(
 
 
 def test_the_settings_are_kept(spark: SparkSession, tmp_path: Path) -> None:
-    given = config(
-        tmp_path / "p", synth={"pings": 60_000, "cutoff": 300, "exponent": 2.0, "shift": 30, "seed": 5}
-    )
+    given = config(tmp_path / "p", synth={"pings": 60_000, "cutoff": 300, "exponent": 2.0, "shift": 30, "seed": 5})
     assert given.synth is not None
     pings = synthesize(spark, given.synth, given.domain)
     assert [f"{name} {kind}" for name, kind in pings.dtypes] == [
@@ -114,14 +112,12 @@ def test_batches_are_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_written_once_and_read_back(spark: SparkSession, tmp_path: Path) -> None:
     given = config(tmp_path / "p")
-    write_synthetic(spark, given)
+    assert write_synthetic(spark, given)
     first = files(tmp_path / "p")
     assert "_SUCCESS" in first
     assert given.synth is not None
-    assert fingerprint(read_pings(spark, given.input)) == fingerprint(
-        synthesize(spark, given.synth, given.domain)
-    )
-    write_synthetic(spark, given)
+    assert fingerprint(read_pings(spark, given.input)) == fingerprint(synthesize(spark, given.synth, given.domain))
+    assert not write_synthetic(spark, given)
     assert files(tmp_path / "p") == first
 
 
@@ -166,7 +162,5 @@ def test_what_cannot_be_generated_is_refused(spark: SparkSession, tmp_path: Path
     with pytest.raises(InvalidConfig, match="synth"):
         write_synthetic(spark, config(tmp_path / "p", synth=None))
     with pytest.raises(InvalidConfig, match="layout"):
-        write_synthetic(
-            spark, config(tmp_path / "p", input={"path": str(tmp_path / "p"), "layout": "gowalla"})
-        )
+        write_synthetic(spark, config(tmp_path / "p", input={"path": str(tmp_path / "p"), "layout": "gowalla"}))
     assert not (tmp_path / "p").exists()

@@ -38,6 +38,14 @@ def test_of_equally_near_cells_takes_the_larger_count(make_release) -> None:
     assert (found.row, found.column, found.count) == (2, 1, 21)
 
 
+@pytest.mark.parametrize(("above", "beside"), [(30, 20), (20, 30)])
+def test_rounding_does_not_break_a_tie(make_release, above: float, beside: float) -> None:
+    release = make_release([layer(y3x2=above, y2x3=beside)], box=Box.around(29.76, -95.37, 1000))
+    height, width = release.grid.cell_metres
+    assert 0 < abs(height - width) < 1e-6  # a square in all but the last bits
+    assert nearest_hotspot(release, 29.76, -95.37, 0, threshold=20).count == 30
+
+
 def test_distance_is_metres_not_cells(make_release) -> None:
     # At 60 degrees north a degree of longitude is half as long: two columns are nearer than two rows.
     release = make_release([layer(y0x2=10, y2x0=99)], box=Box(59.5, 0, 60.5, 1))
@@ -64,9 +72,7 @@ def test_refuses_with_the_largest_released_count(make_release) -> None:
     release = make_release([layer(y4x4=7.5)])
     with pytest.raises(InvalidQuery, match=r"threshold must be at most 7\.5, .* not 8; lower it"):
         nearest_hotspot(release, 0.1, 0.1, 0, threshold=8)
-    with pytest.raises(
-        InvalidQuery, match=r"within_m must be at least 1258\d\d .* not 100; .*count .* is 7\.5"
-    ):
+    with pytest.raises(InvalidQuery, match=r"within_m must be at least 1258\d\d .* not 100; .*count .* is 7\.5"):
         nearest_hotspot(release, 0.1, 0.1, 0, threshold=7, within_m=100)
 
 

@@ -52,6 +52,7 @@ def test_deviation_adds_variances_of_covered_shares(make_release) -> None:
     assert range_count(release, Box(0, 0, 1, 1)).deviation == pytest.approx(5)
     half = range_count(release, Box(0, 0, 0.25, 1)).deviation  # half of both southern cells
     assert half == pytest.approx(2.5)
+    assert range_count(release, Box(0, 0, 1, 1), None, hours(1.5)).deviation == pytest.approx(2.5)
 
 
 def test_edges_of_the_release_may_be_off_by_rounding_only(make_release) -> None:

@@ -1,8 +1,10 @@
+import importlib
 import sys
 
 import numpy as np
 import pytest
 
+import vdr_spark.report
 from vdr_spark.errors import EnvironmentProblem
 from vdr_spark.report.canvas import new_figure, put_title, save
 
@@ -39,3 +41,11 @@ def test_a_missing_matplotlib_is_named_with_its_remedy(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(EnvironmentProblem, match=r"matplotlib.*pip install vdr-spark\[pictures\]"):
         new_figure(1, 1)
+
+
+def test_the_package_is_importable_without_matplotlib(monkeypatch) -> None:
+    monkeypatch.setattr(vdr_spark, "report", vdr_spark.report)  # put back afterwards, as the modules are
+    for name in [name for name in sys.modules if name.startswith(("matplotlib", "vdr_spark.report"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert importlib.import_module("vdr_spark.report").slice_comparison

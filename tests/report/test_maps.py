@@ -1,5 +1,3 @@
-import subprocess
-import sys
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
@@ -101,8 +99,3 @@ def test_maps_of_an_unprotected_release_are_marked(city, tmp_path, look) -> None
         assert marked.shape[0] > clean.shape[0] + 40
         assert tuple(marked[-3, 3]) == (0xC1, 0x12, 0x1F)
         assert tuple(clean[-3, 3]) == (255, 255, 255)
-
-
-def test_matplotlib_is_not_imported_before_a_picture_is_drawn() -> None:
-    code = "import sys, vdr_spark.report; sys.exit('matplotlib' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -11,8 +11,9 @@ from pyspark.sql import SparkSession
 
 from vdr_spark.cli.console import ConsoleProgress, console
 from vdr_spark.cli.evaluate import error_table, save_evaluation
-from vdr_spark.cli.options import Conf, Overrides, open_config, open_spark
+from vdr_spark.cli.options import open_spark
 from vdr_spark.config import ReleaseConfig
+from vdr_spark.denoise.training import read_training_log
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.evaluate.stage import Evaluation, evaluate
 from vdr_spark.grid import Box
@@ -20,16 +21,17 @@ from vdr_spark.pipeline import RELEASE_STAGES, run_stage
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.progress import Progress
 from vdr_spark.query import Forecast, forecast, nearest_hotspot, range_count
-from vdr_spark.release import Release, read_release
+from vdr_spark.release.model import Release
+from vdr_spark.release.read import read_release
+from vdr_spark.report import day_small_multiples, error_bars, forecast_plot, loss_curve
 from vdr_spark.workspace import Workspace, write_json
 
 
-def demo_command(conf: Conf, overrides: Overrides = None) -> None:
-    """Generate a city and release it, end to end; then ask it questions and compare it with its truth."""
+def run_demo(config: ReleaseConfig) -> None:
+    """All stages, a second opinion by the paper's model, queries, errors, pictures, and a summary."""
     began = time.monotonic()
-    config = open_config(conf, overrides)
     if config.synth is None:
-        raise InvalidConfig(f"{conf} has no section `synth`; the demo runs on generated pings only")
+        raise InvalidConfig("synth: is missing; the demo runs on generated pings only, see conf/demo.yaml")
     spark, progress = open_spark(config, "demo"), ConsoleProgress()
     for name in ("synth", *RELEASE_STAGES):
         if not run_stage(name, spark, config, progress):
@@ -65,9 +67,6 @@ def _centre(release: Release) -> Box:
 def _draw(
     release: Release, ahead: Forecast, config: ReleaseConfig, paper: ReleaseConfig, evaluation: Evaluation
 ) -> None:
-    from vdr_spark.denoise.training import read_training_log
-    from vdr_spark.report import day_small_multiples, error_bars, forecast_plot, loss_curve
-
     workspace, zone = Workspace.of(config), config.period.timezone
     day = release.grid.start.astimezone(ZoneInfo(zone)).date()
     day_small_multiples(release, day, workspace.pictures("day.png"), zone)

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
-import typer
 from rich.table import Table
 
 from vdr_spark.cli.console import caution, console
-from vdr_spark.cli.options import Conf, Overrides, open_config, open_spark
+from vdr_spark.cli.options import open_spark
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.evaluate.stage import Evaluation
+from vdr_spark.evaluate.stage import Evaluation, evaluate
+from vdr_spark.report import slice_comparison
 from vdr_spark.workspace import Workspace, write_json
 
 
-def evaluate_command(
-    conf: Conf,
-    reads_the_truth: Annotated[
-        bool,
-        typer.Option("--reads-the-truth", help="These pings are not generated, and I may see their truth."),
-    ] = False,
-    overrides: Overrides = None,
-) -> None:
-    """Compare a release with the exact counts. NOT private: its results stay out of every release."""
-    from vdr_spark.evaluate.stage import evaluate
-
-    config = open_config(conf, overrides)
+def run_evaluation(config: ReleaseConfig, reads_the_truth: bool) -> None:
+    """Print the errors of a release and leave them, with a picture, in the folder `evaluation`."""
     caution("this reads the exact counts; what it prints and draws is not differentially private")
     evaluation = evaluate(open_spark(config, "evaluate"), config, reads_the_truth)
     console.print(error_table(evaluation))
@@ -44,8 +32,6 @@ def error_table(evaluation: Evaluation) -> Table:
 
 def save_evaluation(evaluation: Evaluation, config: ReleaseConfig) -> str:
     """Write the figures and the picture of one slice into the folder `evaluation`, apart from the release."""
-    from vdr_spark.report import slice_comparison
-
     workspace, grid = Workspace.of(config), config.domain
     figures = {name: errors.as_dict() for name, errors in evaluation.errors.items()}
     write_json(workspace.evaluation("errors.json"), {"release_id": config.release_id, "errors": figures})

@@ -17,6 +17,9 @@ Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Override a setting, as in grid.cells=288. Repeatable."),
 ]
+ReadsTheTruth = Annotated[
+    bool, typer.Option("--reads-the-truth", help="These pings are not generated, and I may see their truth.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of sentences.")]
 
 

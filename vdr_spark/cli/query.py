@@ -19,16 +19,12 @@ from vdr_spark.grid import Box
 
 app = typer.Typer(help="Ask a published release. Costs no privacy, however often.", no_args_is_help=True)
 
-At = Annotated[
-    str | None, typer.Option("--at", metavar="LAT,LON", help="A place. Default: the middle of the region.")
-]
+At = Annotated[str | None, typer.Option("--at", metavar="LAT,LON", help="A place. Default: the middle of the region.")]
 Side = Annotated[float, typer.Option("--side", metavar="METRES", help="Side of the square around --at.")]
 Edges = Annotated[
     str | None, typer.Option("--box", metavar="S,W,N,E", help="A box in degrees, instead of --at and --side.")
 ]
-ReleaseId = Annotated[
-    str | None, typer.Option("--release", help="Which release. Default: that of the configuration.")
-]
+ReleaseId = Annotated[str | None, typer.Option("--release", help="Which release. Default: that of the configuration.")]
 
 
 class Answer(Protocol):
@@ -100,7 +96,7 @@ def forecast_command(
 
 
 def _release(config: ReleaseConfig, release_id: str | None):  # type: ignore[no-untyped-def]
-    from vdr_spark.release import read_release
+    from vdr_spark.release.read import read_release
 
     spark = open_spark(config, "query")
     return read_release(spark, config.output, release_id or config.release_id)

@@ -1,9 +1,5 @@
 """Spark in, noisy slices out: locate the pings, bound every user, count, add noise, store once.
 
-Nothing exact leaves this package: what `locate`, `bounding` and `packing` pass on lives in Spark's memory and shuffle
-files only, and the first thing written is the noisy tensor.
+`stage` puts the parts together. Nothing exact leaves this package: what `locate`, `bounding` and `packing` pass on
+lives in Spark's memory and shuffle files only, and the first thing written is the noisy tensor.
 """
-
-from vdr_spark.collect.stage import collect
-
-__all__ = ["collect"]

@@ -70,9 +70,7 @@ def _gather(batches: Iterable[pa.RecordBatch]) -> dict[str, Integers]:
     return {name: np.concatenate(arrays) for name, arrays in parts.items()}
 
 
-def keep_lowest(
-    user_a: Integers, user_b: Integers, ping: Integers, cell: Integers, k: int, key: SampleKey
-) -> Integers:
+def keep_lowest(user_a: Integers, user_b: Integers, ping: Integers, cell: Integers, k: int, key: SampleKey) -> Integers:
     """Positions of the pings to keep: of each user the k of lowest priority. All arrays (n,)."""
     # Equal pings become neighbours; `cell` makes the order, and so the choice, independent of how rows arrived.
     order = np.lexsort((cell, ping, user_b, user_a))

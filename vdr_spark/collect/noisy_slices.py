@@ -26,9 +26,7 @@ from vdr_spark.workspace import Workspace, filesystem
 _NOISY = pa.schema([("slice", pa.int32()), ("values", pa.list_(pa.int64()))])
 
 
-def add_noise(
-    packed: DataFrame, grid: Grid, mechanism: Mechanism, partitions: int, seed: int | None
-) -> DataFrame:
+def add_noise(packed: DataFrame, grid: Grid, mechanism: Mechanism, partitions: int, seed: int | None) -> DataFrame:
     """Packed counts to `slice, values`: every slice of the period, every cell with its own noise.
 
     The result must be written before it is read: evaluating it twice draws twice.
@@ -38,9 +36,7 @@ def add_noise(
         F.col("id").cast("int").alias("slice"), F.lit(b"").alias("cells"), F.lit(b"").alias("counts")
     )
     by_slice = packed.unionByName(empty).repartition(partitions, "slice")
-    return by_slice.mapInArrow(
-        _noise_adder(grid.cells**2, mechanism, seed), "slice int, values array<bigint>"
-    )
+    return by_slice.mapInArrow(_noise_adder(grid.cells**2, mechanism, seed), "slice int, values array<bigint>")
 
 
 def _noise_adder(

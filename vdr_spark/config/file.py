@@ -20,10 +20,7 @@ class _PlainLoader(yaml.SafeLoader):
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
-            mark = self.peek_event().start_mark
-            raise InvalidConfig(
-                f"line {mark.line + 1}: YAML aliases (*name) are not allowed; write the value out"
-            )
+            raise InvalidConfig(f"line {self.line + 1}: YAML aliases (*name) are not allowed; write the value out")
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:

@@ -84,9 +84,7 @@ class RegionSettings(Section):
             raise ValueError("give either `center` and `side_m`, or all of `south, west, north, east`")
         box = self.box
         if not (-90 <= box.south < box.north <= 90):
-            raise ValueError(
-                f"latitudes must satisfy -90 <= south < north <= 90, not {box.south}, {box.north}"
-            )
+            raise ValueError(f"latitudes must satisfy -90 <= south < north <= 90, not {box.south}, {box.north}")
         if not (-180 <= box.west < box.east <= 180):
             raise ValueError(
                 f"longitudes must satisfy -180 <= west < east <= 180, not {box.west}, {box.east}; "
@@ -150,9 +148,7 @@ class PrivacySettings(Section):
         if (self.k is None) == (self.lambda_ is None):
             raise ValueError("give either `k` or `lambda` (k = lambda * total_pings), not both, not neither")
         if self.bound < 1:
-            raise ValueError(
-                f"lambda * total_pings must be at least 1, not {self.lambda_} * {self.total_pings}"
-            )
+            raise ValueError(f"lambda * total_pings must be at least 1, not {self.lambda_} * {self.total_pings}")
         if self.budget is not None and self.budget < self.epsilon:
             raise ValueError(f"`budget` ({self.budget}) must be at least `epsilon` ({self.epsilon})")
         return self
@@ -201,9 +197,7 @@ class DenoiseSettings(Section):
     @model_validator(mode="after")
     def _something_to_fuse(self) -> DenoiseSettings:
         if self.model == "identity" and self.fusion and "fusion" in self.model_fields_set:
-            raise ValueError(
-                "`fusion: true` needs a model; `identity` has no prior to combine the counts with"
-            )
+            raise ValueError("`fusion: true` needs a model; `identity` has no prior to combine the counts with")
         return self
 
     @property
@@ -277,9 +271,7 @@ class ReleaseConfig(Section):
         """What a careful reader should know before running this: warnings, not refusals."""
         found = []
         if self.privacy.epsilon > 10:
-            found.append(
-                f"epsilon = {float(self.privacy.epsilon):g} is a weak promise; below 10 is good practice."
-            )
+            found.append(f"epsilon = {float(self.privacy.epsilon):g} is a weak promise; below 10 is good practice.")
         if not self.privacy.protected:
             found.append("privacy.test_seed is set: the noise can be computed by anyone. Protects nobody.")
         if self.ledger is None:

@@ -50,9 +50,7 @@ def plan_city(seed: int, box: Box) -> City:
     return City(
         ground=ground,
         homes=terrain.density(_homes(terrain, centres, weights)),
-        jobs=terrain.density(
-            terrain.bumps(centres, weights, 0.055) + 0.025 * terrain.falling(0.6) * terrain.district
-        ),
+        jobs=terrain.density(terrain.bumps(centres, weights, 0.055) + 0.025 * terrain.falling(0.6) * terrain.district),
         leisure=_places(rng, terrain.density(shops), ground),
         stadium=ground.downtown + rng.uniform(0.12, 0.2) * ground.half * direction(rng.uniform(0, 6.3)),
         airport=_airport(rng, ground),

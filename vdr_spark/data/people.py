@@ -114,9 +114,7 @@ def _follow(
     return points + _gps_error(rng, len(points)), begin[session] + share * length[session]
 
 
-def _stays(
-    rng: np.random.Generator, town: Town, people: People, sessions: Sessions
-) -> tuple[_Floats, _Floats]:
+def _stays(rng: np.random.Generator, town: Town, people: People, sessions: Sessions) -> tuple[_Floats, _Floats]:
     """Where a session's person is, and for how many seconds the session lasts. (s, 2), (s,)"""
     at = people.home[sessions.user]
     spread = np.full(len(at), 5.0)
@@ -128,9 +126,7 @@ def _stays(
     return at + spread[:, None] * rng.standard_normal(at.shape), seconds
 
 
-def _outings(
-    rng: np.random.Generator, town: Town, people: People, user: _Ints, bins: _Ints
-) -> tuple[_Floats, _Floats]:
+def _outings(rng: np.random.Generator, town: Town, people: People, user: _Ints, bins: _Ints) -> tuple[_Floats, _Floats]:
     """A favourite place mostly, a popular one at times, the stadium when there is a match, or the airport."""
     rank = np.searchsorted(_FAVOURITES, rng.random(len(user)) * _FAVOURITES[-1], side="right")
     place = people.favourites[user, np.minimum(rank, len(_FAVOURITES) - 1)]
@@ -144,9 +140,7 @@ def _outings(
     return at, spread
 
 
-def _ends(
-    rng: np.random.Generator, town: Town, people: People, user: _Ints, bins: _Ints
-) -> tuple[_Floats, _Floats]:
+def _ends(rng: np.random.Generator, town: Town, people: People, user: _Ints, bins: _Ints) -> tuple[_Floats, _Floats]:
     """Both ends of trips: to work and back in the rush hours, else between home and somewhere. (n, 2) each"""
     hour, workday = town.rhythm.hour[bins], town.rhythm.day[bins] < 5
     rush = (np.abs(hour - 7.8) < 2.2) | (np.abs(hour - 17.5) < 2)

@@ -47,9 +47,9 @@ def read_pings(spark: SparkSession, settings: InputSettings) -> DataFrame:
         columns["user_id"].alias("user_id"),
         columns["lat"].try_cast("double").alias("lat"),
         columns["lon"].try_cast("double").alias("lon"),
-        instant(
-            columns["ts"], theirs["ts"].dataType, zone, layout.time_skip, _text_pattern(layout, settings)
-        ).alias("ts"),
+        instant(columns["ts"], theirs["ts"].dataType, zone, layout.time_skip, _text_pattern(layout, settings)).alias(
+            "ts"
+        ),
     )
     return pings.where(F.col("user_id").isNotNull())
 
@@ -86,16 +86,10 @@ def _why_not_opened(problem: AnalysisException, form: str, path: str) -> str:
     if condition == "PATH_NOT_FOUND":
         return f"input.path: there is nothing at {path}; name a file or a folder that exists"
     if condition == "UNABLE_TO_INFER_SCHEMA":
-        return (
-            f"input.path: {path} holds no {form} files; put them there, or set input.format to what it holds"
-        )
+        return f"input.path: {path} holds no {form} files; put them there, or set input.format to what it holds"
     if condition.startswith("DELTA_TABLE_NOT_FOUND") or condition == "DELTA_MISSING_DELTA_TABLE":
-        return (
-            f"input.path: {path} is no Delta table; set input.format: parquet or csv if it holds such files"
-        )
-    return (
-        f"input.path: {path} cannot be opened as {form} ({condition or 'no reason given'}); set input.format"
-    )
+        return f"input.path: {path} is no Delta table; set input.format: parquet or csv if it holds such files"
+    return f"input.path: {path} cannot be opened as {form} ({condition or 'no reason given'}); set input.format"
 
 
 def _open_csv(spark: SparkSession, settings: InputSettings, layout: Layout) -> DataFrame:

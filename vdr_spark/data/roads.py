@@ -82,9 +82,7 @@ class Roads:
         total = np.abs(u1 - start[:, :1]) / _ARTERIAL + seconds + np.abs(u2 - goal[:, :1]) / _ARTERIAL
         best = np.argmin(total * rng.lognormal(0, 0.12, total.shape), axis=1)
         chosen = np.arange(len(start)), best
-        return self._drive(
-            start, goal, rows, np.stack([u1[chosen], u2[chosen]], axis=1), seconds[chosen], best
-        )
+        return self._drive(start, goal, rows, np.stack([u1[chosen], u2[chosen]], axis=1), seconds[chosen], best)
 
     def positions(self, routes: Routes, trip: _Ints, share: _Floats) -> _Floats:
         """Where trips are after a share of their way. (m, 2)"""
@@ -93,9 +91,7 @@ class Roads:
         begins = np.where(leg > 0, until[np.arange(len(leg)), np.maximum(leg - 1, 0)], 0.0)
         length = np.maximum(until[np.arange(len(leg)), leg] - begins, 1e-12)
         part = (share - begins) / length
-        points = (
-            routes.corners[trip, leg] * (1 - part)[:, None] + routes.corners[trip, leg + 1] * part[:, None]
-        )
+        points = routes.corners[trip, leg] * (1 - part)[:, None] + routes.corners[trip, leg + 1] * part[:, None]
         turning = routes.on_ring[trip] & (leg == 2)
         angle = routes.arc[trip[turning], 0] + part[turning] * routes.arc[trip[turning], 1]
         points[turning] = self.ground.downtown + self.ring * np.stack([np.cos(angle), np.sin(angle)], axis=1)
@@ -132,9 +128,7 @@ class Roads:
         way = (angle[:, 1] - angle[:, 0] + math.pi) % (2 * math.pi) - math.pi
         return np.stack([angle[:, 0], way], axis=1)
 
-    def _drive(
-        self, start: _Floats, goal: _Floats, rows: _Floats, u: _Floats, middle: _Floats, kind: _Ints
-    ) -> Routes:
+    def _drive(self, start: _Floats, goal: _Floats, rows: _Floats, u: _Floats, middle: _Floats, kind: _Ints) -> Routes:
         corners = np.stack(
             [
                 start,

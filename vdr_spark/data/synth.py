@@ -94,26 +94,26 @@ def _batches(pings: Pings, first_user: int) -> Iterator[pa.RecordBatch]:
         )
 
 
-def write_synthetic(spark: SparkSession, config: ReleaseConfig) -> None:
+def write_synthetic(spark: SparkSession, config: ReleaseConfig) -> bool:
     """Write the configuration's synthetic pings as Parquet to `input.path`, unless they are there already.
 
     A run that was killed is mended by running again: what it left is removed first. Anything at the path that
-    was not written by this function and from these settings is refused, and stays as it is.
+    was not written by this function and from these settings is refused, and stays as it is. Returns False
+    where the pings were there and nothing was done.
     """
     settings = _settings_of(config)
     path, recipe = absolute(config.input.path), _recipe(settings, config.domain)
     if _complete(path, recipe):
-        return
+        return False
     write_json(posixpath.join(path, _MARKER), recipe)
     synthesize(spark, settings, config.domain).write.mode("append").parquet(path)
+    return True
 
 
 def _settings_of(config: ReleaseConfig) -> SynthSettings:
     if config.synth is None:
         raise InvalidConfig("synth: is missing, so there is nothing to generate; see conf/demo.yaml for one")
-    plain = (
-        config.input.layout == "vdr" and config.input.format in (None, "parquet") and not config.input.columns
-    )
+    plain = config.input.layout == "vdr" and config.input.format in (None, "parquet") and not config.input.columns
     if not plain:
         raise InvalidConfig(
             "input: generated pings are Parquet in the layout vdr; remove input.layout, format and columns"
@@ -134,14 +134,10 @@ def _complete(path: str, recipe: dict[str, object]) -> bool:
     if not exists(path):
         return False
     fs, inside = filesystem(path)
-    names = (
-        [posixpath.basename(entry.rstrip("/")) for entry in fs.ls(inside, detail=False)]
-        if fs.isdir(inside)
-        else None
-    )
-    if names == []:
+    names = [posixpath.basename(entry.rstrip("/")) for entry in fs.ls(inside, detail=False)]
+    if not names:
         return False
-    if names is None or _MARKER not in names:
+    if _MARKER not in names:  # `ls` of a file is the file
         raise InvalidConfig(
             f"input.path: {path} holds something that was not generated here, and is left alone; "
             "choose another input.path for generated pings, or remove `synth` to read what is there"

@@ -55,9 +55,7 @@ def checkpoint_path(folder: str) -> str:
     return posixpath.join(folder, "checkpoint.safetensors")
 
 
-def save_checkpoint(
-    folder: str, identity: Identity, epoch: int, model: nn.Module, optimizer: Optimizer
-) -> None:
+def save_checkpoint(folder: str, identity: Identity, epoch: int, model: nn.Module, optimizer: Optimizer) -> None:
     """Replace the folder's checkpoint by the state after `epoch` epochs, all of it or nothing."""
     moments = {
         f"{parameter}.{moment}": tensor
@@ -81,9 +79,7 @@ def load_checkpoint(folder: str) -> Checkpoint | None:
     try:
         tensors = safetensors.torch.load(raw)
     except SafetensorError as problem:
-        raise CheckpointMismatch(
-            f"{path} is damaged or truncated ({problem}); delete it to train anew"
-        ) from None
+        raise CheckpointMismatch(f"{path} is damaged or truncated ({problem}); delete it to train anew") from None
     header = _header(raw, path)
     return Checkpoint(Identity(header["model"], header["settings"], header["data"]), header["epoch"], tensors)
 
@@ -124,9 +120,7 @@ def _header(raw: bytes, path: str) -> dict[str, Any]:
     text = json.loads(raw[8 : 8 + length]).get("__metadata__", {}).get("vdr")
     header: dict[str, Any] = json.loads(text) if text else {}
     if header.get("format") != _FORMAT:
-        raise CheckpointMismatch(
-            f"{path} was not written by this version of vdr_spark; delete it to train anew"
-        )
+        raise CheckpointMismatch(f"{path} was not written by this version of vdr_spark; delete it to train anew")
     return header
 
 
@@ -137,9 +131,7 @@ def _difference(found: Identity, expected: Identity) -> str:
     keys = sorted(found.settings.keys() | expected.settings.keys())
     changed = [key for key in keys if found.settings.get(key) != expected.settings.get(key)]
     if changed:
-        return ", ".join(
-            f"its {key} is {found.settings.get(key)}, not {expected.settings.get(key)}" for key in changed
-        )
+        return ", ".join(f"its {key} is {found.settings.get(key)}, not {expected.settings.get(key)}" for key in changed)
     return "" if found.data == expected.data else "it was trained on another noisy tensor"
 
 

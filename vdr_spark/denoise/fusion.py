@@ -73,8 +73,9 @@ def fuse(prior: Slices, noisy: Slices, scale: float, progress: Progress | None =
     return Tensor(counts, deviation)
 
 
-def _log(prior: Slices) -> NDArray[np.float32]:
-    return np.log(np.maximum(prior, np.float32(_SMALLEST_MEAN)))
+def _log(prior: Slices) -> Slices:
+    logs: Slices = np.log(np.maximum(prior, np.float32(_SMALLEST_MEAN)))
+    return logs
 
 
 def _calibrated_bins(prior: Slices, noisy: Slices) -> _Bins:
@@ -158,7 +159,8 @@ def _negative_binomial(n: Array, mean: float, dispersion: float) -> Array:
         + n * math.log(mean / (dispersion + mean))
     )
     mass: Array = np.exp(logs)
-    return mass / mass.sum()
+    mass /= mass.sum()
+    return mass
 
 
 def _convolved(mass: Array, decay: float) -> Array:

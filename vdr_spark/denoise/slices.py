@@ -113,9 +113,7 @@ def _next_batch(reader: Reader) -> tuple[NDArray[np.int64], NDArray[np.float64]]
         raise InvalidInput(f"a file of noisy_slices is damaged: {problem}") from None
     except (RuntimeError, AttributeError, TypeError) as problem:
         # How Petastorm fails to stack rows into a matrix: unequal lengths, or a row that is null.
-        raise InvalidInput(
-            "noisy_slices holds slices of different lengths, or null; collect again"
-        ) from problem
+        raise InvalidInput("noisy_slices holds slices of different lengths, or null; collect again") from problem
     return batch.slice, batch.values  # by name: their order changes from run to run
 
 
@@ -127,9 +125,7 @@ def _quiet_petastorm() -> Iterator[None]:
         yield
 
 
-def _check_batch(
-    numbers: NDArray[np.int64], values: NDArray[np.float64], seen: NDArray[np.bool_], grid: Grid
-) -> None:
+def _check_batch(numbers: NDArray[np.int64], values: NDArray[np.float64], seen: NDArray[np.bool_], grid: Grid) -> None:
     for number, row in zip(numbers, values, strict=True):
         if not 0 <= number < grid.slices:  # also refuses NaN, which is what null became
             raise InvalidInput(f"noisy_slices holds slice {number}, but the grid has 0 .. {grid.slices - 1}")

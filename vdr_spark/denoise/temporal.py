@@ -73,7 +73,8 @@ def slice_activity(noisy: Slices, noise_variance: float) -> NDArray[np.float64]:
     noise = noisy[0].size * noise_variance / mean**2
     spread = relative.var()
     trust = max(0.0, spread - noise) / spread if spread > 0 else 0.0
-    return np.maximum(1 + trust * (relative - 1), _LEAST_ACTIVITY)
+    activity: NDArray[np.float64] = np.maximum(1 + trust * (relative - 1), _LEAST_ACTIVITY)
+    return activity
 
 
 class _OtherSlices:
@@ -91,7 +92,8 @@ class _OtherSlices:
         own = self._activity[t]
         rate = (self._weighted - own * self._noisy[t]) / (self._weight - own**2)
         smooth = gaussian_filter(rate, width, mode="nearest") if width else rate
-        return (own * smooth).astype(np.float32)
+        predicted: Slices = (own * smooth).astype(np.float32)
+        return predicted
 
 
 def _without_own_cell(image: Slices, width: float) -> Slices:
@@ -100,4 +102,5 @@ def _without_own_cell(image: Slices, width: float) -> Slices:
     impulse[64, 64] = 1
     centre = gaussian_filter(impulse, width)[64, 64]
     smooth = gaussian_filter(image.astype(np.float64), width, mode="nearest")
-    return ((smooth - centre * image) / (1 - centre)).astype(np.float32)
+    neighbours: Slices = ((smooth - centre * image) / (1 - centre)).astype(np.float32)
+    return neighbours

@@ -38,9 +38,7 @@ Progress = Callable[[int, int, float], None]
 """Called after every epoch with (epochs done, epochs in all, loss)."""
 
 
-def train(
-    slices: Tensor, settings: VqvaeSettings, device: torch.device, folder: str, progress: Progress
-) -> Vqvae:
+def train(slices: Tensor, settings: VqvaeSettings, device: torch.device, folder: str, progress: Progress) -> Vqvae:
     """A model trained on standardised noisy slices, (T, M, M); `folder` keeps its checkpoint and its log.
 
     A checkpoint found there is continued, and a finished one is used as it is. What the slices hold is noisy
@@ -67,9 +65,7 @@ def train(
     return model.eval()
 
 
-def _train_epoch(
-    model: Vqvae, optimizer: Optimizer, images: Tensor, settings: VqvaeSettings
-) -> dict[str, float]:
+def _train_epoch(model: Vqvae, optimizer: Optimizer, images: Tensor, settings: VqvaeSettings) -> dict[str, float]:
     """Every image once, in random order. Returns the epoch's line of the log."""
     start = time.perf_counter()
     variance = images.var(correction=0).clamp(min=1e-12)  # of zeros, any divisor will do

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 from vdr_spark.collect.noisy_slices import live_files
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.denoise import DENOISED
 from vdr_spark.denoise.slices import read_slices
+from vdr_spark.denoise.stage import DENOISED
 from vdr_spark.errors import InvalidConfig, InvalidInput
 from vdr_spark.evaluate.metrics import Errors, compare
 from vdr_spark.evaluate.truth import true_counts

@@ -34,9 +34,7 @@ class RangeQueries:
         found = np.zeros(len(self.slices))
         for number, chosen in _by_slice(self.slices):
             table = summed_area(tensor[number])
-            south, north, west, east = (
-                edge[chosen] for edge in (self.south, self.north, self.west, self.east)
-            )
+            south, north, west, east = (edge[chosen] for edge in (self.south, self.north, self.west, self.east))
             found[chosen] = table[north, east] - table[south, east] - table[north, west] + table[south, west]
         return found
 
@@ -104,9 +102,7 @@ def _ping_cells(
     """Slice, row and column of pings drawn with equal chance, with replacement. (Q,) each"""
     totals = truth.sum(axis=(1, 2), dtype=np.float64)
     if totals.sum() <= 0:
-        raise InvalidInput(
-            "the truth must hold pings to be compared with, not 0; check the box and the period"
-        )
+        raise InvalidInput("the truth must hold pings to be compared with, not 0; check the box and the period")
     slices = rng.choice(len(totals), size=count, p=totals / totals.sum()).astype(np.int64)
     cells = np.zeros(count, dtype=np.int64)
     for number, chosen in _by_slice(slices):

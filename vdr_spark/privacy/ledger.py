@@ -1,9 +1,10 @@
 """The ledger: one Delta table that says what every release of a dataset reserved and spent.
 
 An entry is written before any data are read. A reservation counts against the budget from then on, whether or not
-it is ever spent. Entries are numbered; a number is given out once, by an insert-only MERGE that Delta refuses when
-another one got in between, so two releases at once cannot both take the last epsilon. Each entry carries a hash of
-itself and its predecessor.
+it is ever spent. Entries are numbered, and a number is given out once: it is the version of the Delta transaction that
+writes the entry, and Delta lets one transaction of a version through, whoever else tries it before, after or at the
+same moment. So two releases at once cannot both take the last epsilon. Each entry carries a hash of itself and its
+predecessor.
 """
 
 from __future__ import annotations
@@ -11,18 +12,19 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from fractions import Fraction
 
 from delta.exceptions import DeltaConcurrentModificationException
 from delta.tables import DeltaTable
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
+from pyspark.sql import functions as F
 
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import BudgetExceeded, LedgerConflict
 from vdr_spark.locks import exclusive
-from vdr_spark.tables import LEDGER, create_if_missing
+from vdr_spark.tables import LEDGER, append_once, create_if_missing
 
 _ATTEMPTS = 20  # a competitor gets in between at most once per entry it writes
 
@@ -77,20 +79,10 @@ class Ledger:
         """All entries in order, after checking that none was edited, removed or put in between."""
         if not DeltaTable.isDeltaTable(self._spark, self._path):
             return []
-        rows = self._spark.read.format("delta").load(self._path).orderBy("sequence").toPandas()
-        entries = [
-            Entry(
-                int(row.sequence),
-                row.dataset,
-                row.draw_id,
-                State(row.state),
-                Fraction(row.epsilon),
-                row.recorded_at.to_pydatetime().replace(tzinfo=UTC),
-                row.configuration_hash,
-                row.entry_hash,
-            )
-            for row in rows.itertuples()
-        ]
+        book = self._spark.read.format("delta").load(self._path)
+        # Times as numbers: a Row would give them in the driver's own zone.
+        rows = book.withColumn("recorded_at", F.unix_micros("recorded_at")).collect()
+        entries = [_entry(row) for row in sorted(rows, key=lambda row: row.sequence)]
         self._check_chain(entries)
         return entries
 
@@ -148,9 +140,7 @@ class Ledger:
                 return
         raise LedgerConflict(f"the ledger {self._path} is too busy; try again")
 
-    def _append_after(
-        self, entries: Sequence[Entry], config: ReleaseConfig, state: State, epsilon: Fraction
-    ) -> bool:
+    def _append_after(self, entries: Sequence[Entry], config: ReleaseConfig, state: State, epsilon: Fraction) -> bool:
         """Write the next entry; False where another process took its number first."""
         create_if_missing(self._spark, self._path, LEDGER)
         previous = entries[-1].entry_hash if entries else ""
@@ -171,9 +161,7 @@ class Ledger:
         new = self._spark.createDataFrame([values], schema)
         try:
             with exclusive(self._path.rstrip("/") + ".lock"):
-                table = DeltaTable.forPath(self._spark, self._path).alias("book")
-                merge = table.merge(new.alias("new"), "book.sequence = new.sequence")
-                merge.whenNotMatchedInsertAll().execute()
+                append_once(new, self._path, LEDGER, "ledger", version=draft.sequence)
         except DeltaConcurrentModificationException:
             return False
         return any(entry.entry_hash == row[-1] for entry in self.entries())
@@ -187,6 +175,19 @@ class Ledger:
                     "before anything more is released"
                 )
             previous = entry.entry_hash
+
+
+def _entry(row: Row) -> Entry:
+    return Entry(
+        row.sequence,
+        row.dataset,
+        row.draw_id,
+        State(row.state),
+        Fraction(row.epsilon),
+        datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=row.recorded_at),
+        row.configuration_hash,
+        row.entry_hash,
+    )
 
 
 def _account(entries: Sequence[Entry], dataset: str) -> Account:

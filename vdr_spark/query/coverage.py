@@ -74,9 +74,7 @@ def _check_side(low_name: str, low: float, high_name: str, high: float, least: f
             )
 
 
-def cover_period(
-    grid: Grid, start: datetime | None, end: datetime | None
-) -> tuple[datetime, datetime, AxisCover]:
+def cover_period(grid: Grid, start: datetime | None, end: datetime | None) -> tuple[datetime, datetime, AxisCover]:
     """The period asked for, in UTC, and the slices it covers; None means the release's own start or end."""
     since = grid.start.astimezone(UTC) if start is None else in_utc("start", start)
     until = grid.end.astimezone(UTC) if end is None else in_utc("end", end)
@@ -87,9 +85,7 @@ def cover_period(
                 f"not {written(moment)}; move it inside, or leave it out for the whole period"
             )
     if since >= until:
-        raise InvalidQuery(
-            f"start must come before end, not {written(since)} and {written(until)}; swap or widen them"
-        )
+        raise InvalidQuery(f"start must come before end, not {written(since)} and {written(until)}; swap or widen them")
     low, high = ((moment - grid.start).total_seconds() / grid.slice_seconds for moment in (since, until))
     return since, until, cover(low, high, grid.slices)
 

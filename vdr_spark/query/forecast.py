@@ -53,9 +53,7 @@ def forecast(release: Release, box: Box, horizon: int) -> Forecast:
     whole slices, else exponential smoothing, else, for fewer than four slices or a constant series, the mean.
     """
     if not 1 <= horizon <= _FARTHEST:
-        raise InvalidQuery(
-            f"horizon must be 1 to {_FARTHEST} slices, not {horizon}; choose one in that range"
-        )
+        raise InvalidQuery(f"horizon must be 1 to {_FARTHEST} slices, not {horizon}; choose one in that range")
     series = box_series(release, box)
     mean, variance, method = _extrapolate(series, _season(release.grid), horizon)
     # A denoised series is smoother than the pings it stands for: the band allows for their chance (Poisson).
@@ -103,9 +101,10 @@ def _smooth(
         warnings.simplefilter("ignore", ConvergenceWarning)
         fitted = _model(series, season).fit(disp=False)
         ahead = fitted.get_prediction(start=len(series), end=len(series) + horizon - 1)
-    # The profile was taken from the same series, so its residuals are too small by the freedom it used up.
-    freedom = len(series) / max(len(series) - (season or 1), 1)
-    return np.maximum(np.asarray(ahead.predicted_mean), 0.0), np.asarray(ahead.var_pred_mean) * freedom
+    # The profile is the mean of few days: residuals from it are too small by n / (n - p), and it errs by p / n.
+    states = season or 1
+    widening = (len(series) + states) / max(len(series) - states, 1)
+    return np.maximum(np.asarray(ahead.predicted_mean), 0.0), np.asarray(ahead.var_pred_mean) * widening
 
 
 def _model(series: NDArray[np.float64], season: int | None) -> ETSModel:

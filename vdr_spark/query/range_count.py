@@ -41,9 +41,7 @@ class RangeCount:
         )
 
 
-def range_count(
-    release: Release, box: Box, start: datetime | None = None, end: datetime | None = None
-) -> RangeCount:
+def range_count(release: Release, box: Box, start: datetime | None = None, end: datetime | None = None) -> RangeCount:
     """Count the pings of a box between two moments; without moments, of the whole period.
 
     Cells that the query cuts count by the share of their area and time that it covers. The deviation adds

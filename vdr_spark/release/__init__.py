@@ -1,7 +1,1 @@
-"""Published releases: Delta tables for SQL, and `Release`, the same as an object for Python."""
-
-from vdr_spark.release.model import Release
-from vdr_spark.release.publish import publish
-from vdr_spark.release.read import read_release, register_views
-
-__all__ = ["Release", "publish", "read_release", "register_views"]
+"""Published releases: `publish` writes the Delta tables, `read` gives them back, to SQL or as a `model.Release`."""

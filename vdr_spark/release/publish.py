@@ -7,36 +7,19 @@ are atomic and happen once, so a run that was killed in between is simply run ag
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from importlib.metadata import version
 
-import numpy as np
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import LedgerConflict, StageMissing
-from vdr_spark.grid import Grid
 from vdr_spark.privacy.ledger import Ledger, State
 from vdr_spark.privacy.statement import UNIT, privacy_statement
 from vdr_spark.refine import REFINED, REFINEMENT
+from vdr_spark.release.cells import cell_rows
 from vdr_spark.tables import CELLS, RELEASES, append_once, create_if_missing, read_part
 from vdr_spark.workspace import Workspace, exists, read_json
-
-_CELLS = pa.schema(
-    [
-        ("release_id", pa.string()),
-        ("slice", pa.int32()),
-        ("slice_start", pa.timestamp("us", tz="UTC")),
-        ("y", pa.int32()),
-        ("x", pa.int32()),
-        ("lat", pa.float64()),
-        ("lon", pa.float64()),
-        ("count", pa.float64()),
-        ("deviation", pa.float64()),
-    ]
-)
 
 
 def publish(spark: SparkSession, config: ReleaseConfig) -> bool:
@@ -45,16 +28,14 @@ def publish(spark: SparkSession, config: ReleaseConfig) -> bool:
     if is_published(spark, workspace):
         return False
     if not exists(workspace.stage(REFINED)):
-        raise StageMissing(
-            f"release {workspace.release_id} has no refined tensor yet; run `vdr refine` first"
-        )
+        raise StageMissing(f"release {workspace.release_id} has no refined tensor yet; run `vdr refine` first")
     if Ledger(spark, workspace.ledger).state_of(workspace.draw_id) is not State.SPENT:
         raise LedgerConflict(
             f"draw {workspace.draw_id} is not booked as spent in {workspace.ledger}; run `vdr collect` first"
         )
     refined = spark.read.parquet(workspace.stage(REFINED))
     schema = ", ".join(f"{name} {kind}" for name, kind, _ in CELLS.columns)
-    cells = refined.mapInArrow(_expander(config.domain, workspace.release_id), schema)
+    cells = refined.mapInArrow(cell_rows(config.domain, workspace.release_id), schema)
     _append(cells, workspace, CELLS.name)
     _append(_release_row(spark, config, workspace), workspace, RELEASES.name)
     return True
@@ -69,31 +50,6 @@ def _append(frame: DataFrame, workspace: Workspace, name: str) -> None:
     table = {CELLS.name: CELLS, RELEASES.name: RELEASES}[name]
     create_if_missing(frame.sparkSession, workspace.table(name), table)
     append_once(frame, workspace.table(name), table, f"release:{workspace.release_id}")
-
-
-def _expander(grid: Grid, release_id: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """A function that turns rows of the tensor file into one row a cell."""
-    y, x = (axis.ravel().astype(np.int32) for axis in np.indices((grid.cells, grid.cells)))
-    lat, lon = grid.latitudes()[y], grid.longitudes()[x]
-
-    def expand(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for row in range(batch.num_rows):
-                number = batch.column("slice")[row].as_py()
-                deviation = batch.column("deviation")[row]
-                columns = [
-                    pa.repeat(release_id, len(y)),
-                    pa.repeat(pa.scalar(number, pa.int32()), len(y)),
-                    pa.repeat(pa.scalar(grid.slice_start(number), _CELLS.field("slice_start").type), len(y)),
-                    *(pa.array(values) for values in (y, x, lat, lon)),
-                    batch.column("counts")[row].values.cast(pa.float64()),
-                    deviation.values.cast(pa.float64())
-                    if deviation.is_valid
-                    else pa.nulls(len(y), pa.float64()),
-                ]
-                yield pa.RecordBatch.from_arrays(columns, schema=_CELLS)
-
-    return expand
 
 
 def _release_row(spark: SparkSession, config: ReleaseConfig, workspace: Workspace) -> DataFrame:

@@ -73,9 +73,7 @@ def forecast_plot(release: Release, forecast: Forecast, path: str) -> None:
     series = box_series(release, forecast.box)
     starts = _instants([release.grid.slice_start(number) for number in range(len(series))])
     shown = max(_SHOWN_SLICES * len(forecast.starts), 16)
-    axes.plot(
-        starts[-shown:], series[-shown:], color=_PLUM, label="released", marker=_marker(series), zorder=3
-    )
+    axes.plot(starts[-shown:], series[-shown:], color=_PLUM, label="released", marker=_marker(series), zorder=3)
     # The forecast begins at the last released point, so that a single slice ahead is a line too.
     ahead = np.append(starts[-1], _instants(forecast.starts))
     last = float(series[-1])
@@ -93,9 +91,7 @@ def forecast_plot(release: Release, forecast: Forecast, path: str) -> None:
 
 def _instants(moments: Sequence[datetime]) -> NDArray[np.datetime64]:
     """Moments in UTC as NumPy writes them, which is without a zone."""
-    return np.array(
-        [moment.astimezone(UTC).replace(tzinfo=None) for moment in moments], dtype="datetime64[s]"
-    )
+    return np.array([moment.astimezone(UTC).replace(tzinfo=None) for moment in moments], dtype="datetime64[s]")
 
 
 def _date_axis(axes: Axes) -> None:

@@ -29,9 +29,7 @@ _BELOW_ZERO = "#16202e"  # noise can push a cell below zero: a cold grey that th
 _DAY_PANELS = 24  # one an hour is as many as can be read
 
 
-def slice_comparison(
-    panels: Mapping[str, NDArray[Any]], path: str, title: str, *, grid: Grid, protected: bool
-) -> None:
+def slice_comparison(panels: Mapping[str, NDArray[Any]], path: str, title: str, *, grid: Grid, protected: bool) -> None:
     """Draw versions of one slice, each (M, M), side by side: true, noisy, denoised, refined.
 
     A panel of the truth makes the picture part of an evaluation: it must not lie with the release.
@@ -53,7 +51,7 @@ def day_small_multiples(release: Release, day: date, path: str, timezone: str = 
         panels.append((_hours(release.grid, chosen, zone), release.counts[chosen].sum(axis=0)))
     columns = min(len(panels), 4 if len(panels) <= 12 else 6)
     figure = new_figure(2.3 * columns + 0.9, 2.55 * math.ceil(len(panels) / columns) + 0.5)
-    put_title(figure, f"{day:%A} {day.day} {day:%B %Y}, by the clock of {timezone}")
+    put_title(figure, f"{day:%A} {day.day} {day:%B %Y}, times in {timezone}")
     _draw_panels(figure, panels, release.grid, columns)
     save(figure, path, protected=release.protected)
 
@@ -78,9 +76,7 @@ def _hours(grid: Grid, numbers: Sequence[int], zone: ZoneInfo) -> str:
     return f"{start:%H:%M} – {end:%H:%M}"
 
 
-def _draw_panels(
-    figure: Figure, panels: Sequence[tuple[str, NDArray[Any]]], grid: Grid, columns: int
-) -> None:
+def _draw_panels(figure: Figure, panels: Sequence[tuple[str, NDArray[Any]]], grid: Grid, columns: int) -> None:
     from matplotlib.colors import AsinhNorm
 
     end = _scale_end([layer for _, layer in panels])
@@ -135,9 +131,7 @@ def _draw_scale_bar(axes: Axes, grid: Grid) -> None:
     left, base = 0.05 * width, 0.055 * height
     axes.plot([left, left + length], [base, base], color="white", linewidth=2, solid_capstyle="butt")
     plate = {"facecolor": "black", "alpha": 0.45, "edgecolor": "none", "pad": 1.5}
-    axes.text(
-        left, base + 0.03 * height, label, color="white", fontsize=7, ha="left", va="bottom", bbox=plate
-    )
+    axes.text(left, base + 0.03 * height, label, color="white", fontsize=7, ha="left", va="bottom", bbox=plate)
 
 
 def _round_length(length: float) -> float:

@@ -63,9 +63,7 @@ class VectorQuantizer(nn.Module):
 
     def _revive(self, flat: Tensor) -> None:
         """Put dead codes onto vectors of this batch, chosen at random."""
-        fair = min(
-            1.0, len(flat) / len(self.codebook)
-        )  # wins a code may expect; small images have few vectors
+        fair = min(1.0, len(flat) / len(self.codebook))  # wins a code may expect; small images have few vectors
         dead = (self.cluster_size < _DEAD_BELOW * fair).nonzero()[:, 0]
         chosen = flat[torch.randint(len(flat), (len(dead),)).to(flat.device)]  # drawn alike on every device
         self.codebook[dead] = chosen

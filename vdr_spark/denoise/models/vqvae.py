@@ -25,9 +25,7 @@ class VqvaeOutput(NamedTuple):
 class Vqvae(nn.Module):
     """(B, 1, M, M) -> (B, 1, M, M) for any M; a quarter of the resolution in between."""
 
-    def __init__(
-        self, codes: int = 128, channels: int = 64, decay: float = 0.99, commitment: float = 0.25
-    ) -> None:
+    def __init__(self, codes: int = 128, channels: int = 64, decay: float = 0.99, commitment: float = 0.25) -> None:
         super().__init__()
         self.encoder = encoder(channels)
         self.quantizer = VectorQuantizer(codes, channels, decay, commitment)

@@ -1,0 +1,213 @@
+"""The collect stage keeps the privacy rules: bound, noise everywhere, noise once, the book first."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from pyspark.sql import SparkSession
+
+from tests.conftest import write_pings
+from vdr_spark.collect.noisy_slices import live_files
+from vdr_spark.collect.stage import collect
+from vdr_spark.config import ReleaseConfig
+from vdr_spark.denoise.slices import read_slices
+from vdr_spark.errors import BudgetExceeded, InvalidInput, LedgerConflict
+from vdr_spark.locks import Busy, exclusive
+from vdr_spark.privacy.ledger import Ledger, State
+from vdr_spark.workspace import Workspace
+
+Small = Callable[..., ReleaseConfig]
+# So large an epsilon that the noise is zero: the exact bounded counts become visible to a test.
+NO_NOISE = ("privacy.epsilon=1e6", "privacy.budget=1e9")
+
+
+def stored(spark: SparkSession, config: ReleaseConfig) -> NDArray[np.float32]:
+    return read_slices(live_files(spark, Workspace.of(config)), config.domain)
+
+
+def test_no_user_contributes_more_than_k(spark: SparkSession, small_config: Small) -> None:
+    config = small_config(*NO_NOISE, "privacy.k=5")
+    grid = config.domain
+    heavy = [("heavy", slice_ * 256 + 7) for slice_ in range(8) for _ in range(40)]  # over all slices together
+    twins = [("twins", 300)] * 30
+    light = [("light", 512), ("light", 513)]
+    write_pings(config.input.path, grid, [*heavy, *light, *twins])
+    # Exact duplicates, on top: the same file twice, as a feed delivers it after a retry.
+    source = Path(config.input.path) / "part.parquet"
+    (Path(config.input.path) / "again.parquet").write_bytes(source.read_bytes())
+    collect(spark, config)
+    counts = stored(spark, config).reshape(-1)
+    assert counts[7::256].sum() + counts[300] + counts[512] + counts[513] == counts.sum() == 5 + 4 + 5
+    assert counts[7::256].sum() == 5
+    assert counts[300] == 5
+
+
+def test_rows_that_are_no_pings_are_left_out(spark: SparkSession, small_config: Small) -> None:
+    config = small_config(*NO_NOISE)
+    box, start = config.domain.box, config.domain.start
+    middle = (box.south + box.north) / 2, (box.west + box.east) / 2
+    rows = [
+        ("a", *middle, start),
+        (None, *middle, start),
+        ("b", None, middle[1], start),
+        ("c", float("nan"), middle[1], start),
+        ("d", middle[0], float("inf"), start),
+        ("e", box.north, middle[1], start),
+        ("f", *middle, config.domain.end),
+        ("g", *middle, None),
+    ]
+    frame = spark.createDataFrame(rows, "user_id string, lat double, lon double, ts timestamp")
+    frame.write.parquet(config.input.path)
+    collect(spark, config)
+    assert stored(spark, config).sum() == 1
+
+
+def test_every_cell_has_noise_the_empty_ones_too(spark: SparkSession, small_config: Small) -> None:
+    config = small_config()
+    write_pings(config.input.path, config.domain, [("one", 0)])
+    collect(spark, config)
+    counts = stored(spark, config)
+    scale = float(config.privacy.scale)
+    assert counts.shape == config.domain.shape
+    for layer in counts:  # no slice without noise
+        assert np.abs(layer).mean() == pytest.approx(scale, rel=0.5)
+    assert abs(counts.mean()) < scale
+    assert len({layer.tobytes() for layer in counts}) == len(counts)  # no slice has another one's noise
+
+
+def test_an_input_without_a_single_ping_is_pure_noise(spark: SparkSession, small_config: Small) -> None:
+    config = small_config()
+    write_pings(config.input.path, config.domain, [])
+    collect(spark, config)
+    assert stored(spark, config).any()
+
+
+def test_noise_is_drawn_once(spark: SparkSession, small_config: Small) -> None:
+    config = small_config()
+    write_pings(config.input.path, config.domain, [("one", 0)])
+    assert collect(spark, config) is True
+    first = stored(spark, config)
+    assert (stored(spark, config) == first).all()
+    assert collect(spark, config) is False
+    assert (stored(spark, config) == first).all()
+    assert Ledger(spark, Workspace.of(config).ledger).state_of(config.draw_id) is State.SPENT
+
+
+def test_a_run_killed_before_the_commit_leaves_nothing_and_pays_once(
+    spark: SparkSession, small_config: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = small_config()
+    workspace = Workspace.of(config)
+    write_pings(config.input.path, config.domain, [("one", 0)])
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("vdr_spark.collect.stage.store_noisy_slices", killed)
+        with pytest.raises(KeyboardInterrupt):
+            collect(spark, config)
+    # A half-written file with another drawing of noise, as a killed task leaves it.
+    folder = Path(workspace.table("noisy_slices")) / f"draw_id={config.draw_id}"
+    folder.mkdir(parents=True)
+    (folder / "part-00000-half.snappy.parquet").write_bytes(b"another drawing")
+    collect(spark, config)
+    assert sorted(os.path.basename(file) for file in live_files(spark, workspace)) == sorted(
+        file.name for file in folder.glob("part-*")
+    )
+    account = Ledger(spark, workspace.ledger).account(config.dataset)
+    assert account.committed == config.privacy.epsilon
+
+
+def test_a_run_killed_before_it_was_booked_as_spent_is_taken_up(
+    spark: SparkSession, small_config: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = small_config()
+    write_pings(config.input.path, config.domain, [("one", 0)])
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "mark_spent", killed)
+        with pytest.raises(KeyboardInterrupt):
+            collect(spark, config)
+    first = stored(spark, config)
+    assert collect(spark, config) is False
+    assert (stored(spark, config) == first).all()
+    assert Ledger(spark, Workspace.of(config).ledger).state_of(config.draw_id) is State.SPENT
+
+
+def test_the_book_is_written_before_the_data_are_read(
+    spark: SparkSession, small_config: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = small_config()
+    write_pings(config.input.path, config.domain, [("one", 0)])
+    states = []
+
+    def look(*_: object) -> None:
+        states.append(Ledger(spark, Workspace.of(config).ledger).state_of(config.draw_id))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("vdr_spark.collect.stage.locate", look)
+    with pytest.raises(KeyboardInterrupt):
+        collect(spark, config)
+    assert states == [State.RESERVED]
+
+
+def test_overspending_reads_no_data(spark: SparkSession, small_config: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = small_config()
+    write_pings(config.input.path, config.domain, [("one", 0)])
+    collect(spark, config)
+    monkeypatch.setattr("vdr_spark.collect.stage.locate", lambda *_: pytest.fail("data were read"))
+    with pytest.raises(BudgetExceeded):
+        collect(spark, small_config("name=again"))
+
+
+def test_a_tensor_that_was_paid_for_and_is_gone_is_not_drawn_again(spark: SparkSession, small_config: Small) -> None:
+    config = small_config()
+    write_pings(config.input.path, config.domain, [("one", 0)])
+    ledger = Ledger(spark, Workspace.of(config).ledger)
+    ledger.reserve(config)
+    ledger.mark_spent(config)
+    with pytest.raises(LedgerConflict, match="no longer in"):
+        collect(spark, config)
+
+
+def test_two_processes_do_not_collect_the_same_draw_at_once(spark: SparkSession, small_config: Small) -> None:
+    config = small_config()
+    write_pings(config.input.path, config.domain, [("one", 0)])
+    workspace = Workspace.of(config)
+    with (
+        exclusive(f"{workspace.root}/work/{workspace.draw_id}.lock"),
+        pytest.raises(Busy, match="another process is collecting"),
+    ):
+        collect(spark, config)
+
+
+def test_a_wrong_schema_books_nothing(spark: SparkSession, small_config: Small) -> None:
+    config = small_config()
+    spark.range(3).write.parquet(config.input.path)
+    with pytest.raises(InvalidInput, match="user_id"):
+        collect(spark, config)
+    assert Ledger(spark, Workspace.of(config).ledger).entries() == []
+
+
+def test_the_same_seed_gives_the_same_tensor_however_the_rows_lie(spark: SparkSession, small_config: Small) -> None:
+    rng = np.random.default_rng(1)
+    config = small_config("privacy.test_seed=5", "privacy.k=3", "privacy.budget=100")
+    rows = [
+        (int(user), int(cell)) for user, cell in zip(rng.integers(0, 20, 400), rng.integers(0, 2048, 400), strict=True)
+    ]
+    write_pings(config.input.path, config.domain, rows)
+    collect(spark, config)
+    other = small_config("privacy.test_seed=5", "privacy.k=3", "privacy.budget=100", "name=other")
+    spark.conf.set("spark.sql.shuffle.partitions", "7")
+    try:
+        collect(spark, other)
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", "3")
+    assert (stored(spark, config) == stored(spark, other)).all()

@@ -1,0 +1,47 @@
+"""From rows of the tensor file, one a slice, to rows of `cells`, one a cell. Runs in Spark's Python workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from vdr_spark.grid import Grid
+
+_CELLS = pa.schema(
+    [
+        ("release_id", pa.string()),
+        ("slice", pa.int32()),
+        ("slice_start", pa.timestamp("us", tz="UTC")),
+        ("y", pa.int32()),
+        ("x", pa.int32()),
+        ("lat", pa.float64()),
+        ("lon", pa.float64()),
+        ("count", pa.float64()),
+        ("deviation", pa.float64()),
+    ]
+)
+
+
+def cell_rows(grid: Grid, release_id: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """A function that turns rows of the tensor file into one row a cell."""
+    y, x = (axis.ravel().astype(np.int32) for axis in np.indices((grid.cells, grid.cells)))
+    lat, lon = grid.latitudes()[y], grid.longitudes()[x]
+
+    def expand(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in range(batch.num_rows):
+                number = batch.column("slice")[row].as_py()
+                deviation = batch.column("deviation")[row]
+                columns = [
+                    pa.repeat(release_id, len(y)),
+                    pa.repeat(pa.scalar(number, pa.int32()), len(y)),
+                    pa.repeat(pa.scalar(grid.slice_start(number), _CELLS.field("slice_start").type), len(y)),
+                    *(pa.array(values) for values in (y, x, lat, lon)),
+                    batch.column("counts")[row].values.cast(pa.float64()),
+                    deviation.values.cast(pa.float64()) if deviation.is_valid else pa.nulls(len(y), pa.float64()),
+                ]
+                yield pa.RecordBatch.from_arrays(columns, schema=_CELLS)
+
+    return expand

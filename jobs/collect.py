@@ -1,4 +1,4 @@
-"""spark-submit jobs/collect.py CONF [--set key=value ...]: bound, count, add noise, store the noisy slices. Spends the epsilon."""
+"""spark-submit jobs/collect.py CONF [--set key=value ...]: bound, count, add noise, store. Spends the epsilon."""
 
 import sys
 

@@ -1,5 +1,6 @@
 """What tests share: one Spark session (starting it costs more than most tests), and small configurations."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -26,6 +27,10 @@ SMALL = (
 )
 
 
+# Spark's JVM lives for minutes here: compiling for hours of work would cost more than it gains.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     session = spark_session(SparkSettings(driver_memory="3g", conf={"spark.sql.shuffle.partitions": "3"}))
@@ -46,11 +51,11 @@ def small_config(tmp_path: Path) -> Callable[..., ReleaseConfig]:
 def write_pings(path: str, grid: Grid, cells: Sequence[tuple[object, int]]) -> None:
     """Parquet pings at `path`: one in the middle of a flat cell for each (user, cell), a second apart."""
     users = [str(user) for user, _ in cells]
-    t, y, x = np.unravel_index([cell for _, cell in cells], grid.shape)
+    t, y, x = np.unravel_index(np.array([cell for _, cell in cells], dtype=np.int64), grid.shape)
     start = pd.Timestamp(grid.start)
     pings = pd.DataFrame(
         {
-            "user_id": users,
+            "user_id": pd.Series(users, dtype="string"),
             "lat": grid.latitudes()[y],
             "lon": grid.longitudes()[x],
             "ts": [

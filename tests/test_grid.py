@@ -55,6 +55,17 @@ def test_a_cells_centre_lies_in_the_cell(cell: int) -> None:
     assert (GRID.slice_of(start), GRID.row_of(lat), GRID.column_of(lon)) == (t, y, x)
 
 
+@given(st.floats(-80, 80), st.floats(-170, 170), st.floats(100, 50_000), st.integers(2, 700))
+def test_whatever_is_in_the_box_has_a_cell(lat: float, lon: float, side: float, cells: int) -> None:
+    grid = Grid(Box.around(lat, lon, side), cells, GRID.start, 3600, 1)
+    box = grid.box
+    inside = [box.south, np.nextafter(box.north, -90)], [box.west, np.nextafter(box.east, -180)]
+    found = grid.cell_of(np.array(inside[0]), np.array(inside[1]), np.array([START, START]))
+    assert found.tolist() == [0, cells**2 - 1]
+    edges = grid.cell_of(np.array([box.north, box.south]), np.array([box.west, box.east]), np.array([START, START]))
+    assert edges.tolist() == [-1, -1]
+
+
 def test_cells_are_as_large_as_asked_for() -> None:
     height, width = GRID.cell_metres
     np.testing.assert_allclose([height, width], 20_000 / 18, rtol=1e-3)

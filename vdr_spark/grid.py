@@ -96,34 +96,31 @@ class Grid:
 
         `ts_us` counts microseconds since 1970 (UTC). NaN and infinite coordinates lie outside.
         """
-        y = np.floor((lat - self.box.south) * self._per_lat)
-        x = np.floor((lon - self.box.west) * self._per_lon)
+        box, last = self.box, self.cells - 1
         t = (ts_us - self._start_us) // (self.slice_seconds * 1_000_000)
-        inside = (y >= 0) & (y < self.cells) & (x >= 0) & (x < self.cells) & (t >= 0) & (t < self.slices)
+        inside = (lat >= box.south) & (lat < box.north) & (lon >= box.west) & (lon < box.east)
+        inside &= (t >= 0) & (t < self.slices)
+        # A product may round up to the edge: what lies inside the box stays in its last row or column.
+        y = np.minimum(np.floor((lat[inside] - box.south) * self._per_lat).astype(np.int64), last)
+        x = np.minimum(np.floor((lon[inside] - box.west) * self._per_lon).astype(np.int64), last)
         flat = np.full(lat.shape, -1, dtype=np.int64)
-        flat[inside] = (t[inside] * self.cells + y[inside].astype(np.int64)) * self.cells + x[inside].astype(np.int64)
+        flat[inside] = (t[inside] * self.cells + y) * self.cells + x
         return flat
 
     def cell_column(self, lat: Column, lon: Column, ts: Column) -> Column:
         """`cell_of` as a Spark column over a timestamp column; null where a ping lies outside."""
         from pyspark.sql import functions as F
 
-        y = F.floor((lat - F.lit(self.box.south)) * F.lit(self._per_lat))
-        x = F.floor((lon - F.lit(self.box.west)) * F.lit(self._per_lon))
+        box, last, side = self.box, F.lit(self.cells - 1), F.lit(self.cells)
         t = F.floor((F.unix_micros(ts) - F.lit(self._start_us)) / F.lit(self.slice_seconds * 1_000_000))
-        edge = F.lit(self.cells)
-        # Spark orders NaN above every number, and floor(NaN) is 0: finite coordinates are asked for by name.
+        # Spark orders NaN above every number, so it is outside too.
         inside = (
-            ~F.isnan(lat)
-            & ~F.isnan(lon)
-            & (lat >= F.lit(self.box.south))
-            & (lon >= F.lit(self.box.west))
-            & (y < edge)
-            & (x < edge)
-            & (t >= F.lit(0))
-            & (t < F.lit(self.slices))
+            (lat >= F.lit(box.south)) & (lat < F.lit(box.north)) & (lon >= F.lit(box.west)) & (lon < F.lit(box.east))
         )
-        return F.when(inside, (t * edge + y) * edge + x)
+        inside &= (t >= F.lit(0)) & (t < F.lit(self.slices))
+        y = F.least(F.floor((lat - F.lit(box.south)) * F.lit(self._per_lat)), last)
+        x = F.least(F.floor((lon - F.lit(box.west)) * F.lit(self._per_lon)), last)
+        return F.when(inside, (t * side + y) * side + x)
 
     def row_of(self, lat: float) -> int:
         """The row y that holds a latitude; may lie outside the grid."""

@@ -55,8 +55,8 @@ def _noise_adder(
 def store_noisy_slices(noisy: DataFrame, workspace: Workspace) -> None:
     """Evaluate `noisy` once and make it readable under the workspace's draw, all slices at once."""
     spark, path = noisy.sparkSession, workspace.table(NOISY_SLICES.name)
-    create_if_missing(spark, path, NOISY_SLICES)
     remove_strays(spark, workspace)
+    create_if_missing(spark, path, NOISY_SLICES)
     named = noisy.select(F.lit(workspace.draw_id).alias("draw_id"), "slice", "values")
     append_once(named, path, NOISY_SLICES, f"draw:{workspace.draw_id}")
     remove_strays(spark, workspace)
@@ -89,6 +89,9 @@ def remove_strays(spark: SparkSession, workspace: Workspace) -> None:
     if not fs.exists(folder):
         return
     live = {unquote(file).rsplit("/", 1)[-1] for file in live_files(spark, workspace)}
+    if not live:
+        fs.rm(folder, recursive=True)
+        return
     for file in fs.find(folder):
         name = file.rsplit("/", 1)[-1].removeprefix(".").removesuffix(".crc")
         if name not in live:

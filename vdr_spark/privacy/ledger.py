@@ -10,8 +10,8 @@ predecessor.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from fractions import Fraction
@@ -68,6 +68,10 @@ class Account:
         return self.granted - self.committed
 
 
+Line = tuple[State, Fraction]
+"""What is to be written: a state and its epsilon."""
+
+
 class Ledger:
     """The budget book at a path. All methods read the table anew: another process may have written."""
 
@@ -94,77 +98,58 @@ class Ledger:
         return _state_of(self.entries(), draw_id)
 
     def grant(self, config: ReleaseConfig, epsilon: Fraction) -> None:
-        """Add to a dataset's budget. A decision of people: nothing in the product calls this on its own
-        except to open the account of a dataset with what its first configuration declares."""
-        self._append_after(self.entries(), config, State.GRANTED, epsilon)
+        """Add to a dataset's budget: a decision of people, on record for ever."""
+        self._write(config, lambda _: [(State.GRANTED, epsilon)])
 
     def reserve(self, config: ReleaseConfig) -> State:
         """Book the draw of a configuration before its data are read.
 
         Returns the state the draw is in: RESERVED, now or by an earlier run that did not finish, or SPENT. Raises
-        `BudgetExceeded`, and leaves a `refused` entry, where it would overspend.
+        `BudgetExceeded`, and leaves a `refused` entry, where it would overspend. A dataset that the book does not
+        know yet is opened with the budget that its first configuration declares.
         """
-        create_if_missing(self._spark, self._path, LEDGER)
-        for _ in range(_ATTEMPTS):
-            entries = self.entries()
-            known = _state_of(entries, config.draw_id)
-            if known is not None:
-                return known
-            if not any(e.dataset == config.dataset and e.state is State.GRANTED for e in entries):
-                budget = config.privacy.budget or config.privacy.epsilon
-                self._append_after(entries, config, State.GRANTED, budget)
-                continue
-            account = _account(entries, config.dataset)
-            allowed = config.privacy.epsilon <= account.remaining
-            state = State.RESERVED if allowed else State.REFUSED
-            if not self._append_after(entries, config, state, config.privacy.epsilon):
-                continue
-            if not allowed:
-                raise BudgetExceeded(_refusal(config, account))
-            return State.RESERVED
-        raise LedgerConflict(f"the ledger {self._path} is too busy; try again")
+        self._write(config, lambda entries: _reservation(entries, config))
+        entries = self.entries()
+        state = _state_of(entries, config.draw_id)
+        if state is None:
+            raise BudgetExceeded(_refusal(config, _account(entries, config.dataset)))
+        return state
 
     def mark_spent(self, config: ReleaseConfig) -> None:
         """Say that the reserved draw was made. Changes nothing where the book says so already."""
+        if self.state_of(config.draw_id) is None:
+            raise LedgerConflict(
+                f"draw {config.draw_id} has a noisy tensor but the ledger {self._path} does not know it: "
+                "the ledger was replaced or another one is configured; point `ledger` at the right one"
+            )
+        self._write(config, lambda entries: _spending(entries, config))
+
+    def _write(self, config: ReleaseConfig, decide: Callable[[Sequence[Entry]], list[Line]]) -> None:
+        """Decide by the book as it stands what to write, and write that; decide anew where another was faster."""
+        create_if_missing(self._spark, self._path, LEDGER)
         for _ in range(_ATTEMPTS):
             entries = self.entries()
-            state = _state_of(entries, config.draw_id)
-            if state is State.SPENT:
-                return
-            if state is None:
-                raise LedgerConflict(
-                    f"draw {config.draw_id} has a noisy tensor but the ledger {self._path} does not know it: "
-                    "the ledger was replaced or another one is configured; point `ledger` at the right one"
-                )
-            if self._append_after(entries, config, State.SPENT, config.privacy.epsilon):
+            lines = decide(entries)
+            if not lines or self._append(entries, config, lines):
                 return
         raise LedgerConflict(f"the ledger {self._path} is too busy; try again")
 
-    def _append_after(self, entries: Sequence[Entry], config: ReleaseConfig, state: State, epsilon: Fraction) -> bool:
-        """Write the next entry; False where another process took its number first."""
-        create_if_missing(self._spark, self._path, LEDGER)
-        previous = entries[-1].entry_hash if entries else ""
-        draw_id = "" if state is State.GRANTED else config.draw_id
-        draft = Entry(
-            len(entries) + 1,
-            config.dataset,
-            draw_id,
-            state,
-            epsilon,
-            datetime.now(UTC),
-            config.configuration_hash,
-            "",
-        )
-        row = (*astuple(draft)[:-1], draft.hash_after(previous))
-        values = tuple(str(value) if isinstance(value, Fraction | State) else value for value in row)
-        schema = ", ".join(f"{name} {kind}" for name, kind, _ in LEDGER.columns)
-        new = self._spark.createDataFrame([values], schema)
+    def _append(self, entries: Sequence[Entry], config: ReleaseConfig, lines: list[Line]) -> bool:
+        """Write the next entries in one transaction; False where another process took their numbers first."""
+        new = list(entries)
+        for state, epsilon in lines:
+            draw_id = "" if state is State.GRANTED else config.draw_id
+            now, fingerprint = datetime.now(UTC), config.configuration_hash
+            draft = Entry(len(new) + 1, config.dataset, draw_id, state, epsilon, now, fingerprint, "")
+            new.append(replace(draft, entry_hash=draft.hash_after(new[-1].entry_hash if new else "")))
+        rows = [_row(entry) for entry in new[len(entries) :]]
+        frame = self._spark.createDataFrame(rows, ", ".join(f"{name} {kind}" for name, kind, _ in LEDGER.columns))
         try:
             with exclusive(self._path.rstrip("/") + ".lock"):
-                append_once(new, self._path, LEDGER, "ledger", version=draft.sequence)
+                append_once(frame, self._path, LEDGER, "ledger", version=len(new))
         except DeltaConcurrentModificationException:
             return False
-        return any(entry.entry_hash == row[-1] for entry in self.entries())
+        return new[-1] in self.entries()
 
     def _check_chain(self, entries: Sequence[Entry]) -> None:
         previous = ""
@@ -175,6 +160,26 @@ class Ledger:
                     "before anything more is released"
                 )
             previous = entry.entry_hash
+
+
+def _reservation(entries: Sequence[Entry], config: ReleaseConfig) -> list[Line]:
+    if _state_of(entries, config.draw_id) is not None:
+        return []
+    account = _account(entries, config.dataset)
+    requested, remaining, lines = config.privacy.epsilon, account.remaining, []
+    if not account.granted:
+        remaining = config.privacy.budget or requested
+        lines = [(State.GRANTED, remaining)]
+    return [*lines, (State.RESERVED if requested <= remaining else State.REFUSED, requested)]
+
+
+def _spending(entries: Sequence[Entry], config: ReleaseConfig) -> list[Line]:
+    spent = _state_of(entries, config.draw_id) is State.SPENT
+    return [] if spent else [(State.SPENT, config.privacy.epsilon)]
+
+
+def _row(entry: Entry) -> tuple[object, ...]:
+    return tuple(str(value) if isinstance(value, Fraction | State) else value for value in astuple(entry))
 
 
 def _entry(row: Row) -> Entry:

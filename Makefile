@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 # Ivy's and pip's progress belong to the set-up; everything after it is quiet.
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help setup demo test lint format lock wheel clean clean-demo
+.PHONY: help setup demo test lint format lock bench-noise wheel clean clean-demo
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ lock: ## compute requirements.lock anew from pyproject.toml
 	@test -x $(BIN)/uv || { $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet uv==0.13.7; }
 	@$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 --no-annotate --no-header \
 	  --all-extras pyproject.toml --output-file requirements.lock
+
+bench-noise: $(READY) ## samples a second: our exact noise, OpenDP's, NumPy's floating-point one
+	@$(BIN)/python benchmarks/noise.py
 
 wheel: $(READY) ## build the wheel into dist/
 	@$(BIN)/python -m build --wheel --installer uv --outdir dist .

@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from pyspark.sql import SparkSession
 
+from vdr_spark.cli.demo import run_demo
 from vdr_spark.config import ReleaseConfig, load_config
 from vdr_spark.config.settings import SparkSettings
 from vdr_spark.grid import Grid
@@ -46,6 +48,33 @@ def small_overrides(folder: Path) -> list[str]:
 def small_config(tmp_path: Path) -> Callable[..., ReleaseConfig]:
     """The demo's configuration made small, in a folder of its own, with a test's own overrides."""
     return lambda *overrides: load_config(ROOT / "conf/demo.yaml", [*small_overrides(tmp_path), *overrides])
+
+
+@pytest.fixture(scope="session")
+def demo_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the demo was run, made small: `conf/demo.yaml` and `out/demo`, as in the README."""
+    request.getfixturevalue("spark")
+    folder = tmp_path_factory.mktemp("demo")
+    small = yaml.safe_load((ROOT / "conf/demo.yaml").read_text())
+    small["grid"]["cells"] = 24
+    small["period"]["end"] = "2020-01-09"
+    small["synth"]["pings"] = small["privacy"]["total_pings"] = 60_000
+    small["denoise"]["vqvae"] = {"epochs": 2}
+    (folder / "conf").mkdir()
+    (folder / "conf/demo.yaml").write_text(yaml.safe_dump(small))
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        run_demo(load_config("conf/demo.yaml"))
+    finally:
+        os.chdir(before)
+    return folder
+
+
+@pytest.fixture
+def in_demo_folder(demo_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(demo_folder)
+    return demo_folder
 
 
 def write_pings(path: str, grid: Grid, cells: Sequence[tuple[object, int]]) -> None:

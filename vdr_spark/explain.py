@@ -11,7 +11,7 @@ from vdr_spark.workspace import Workspace
 
 # Bytes, from runs of the demo and of 576 x 576 x 96 cells; what they are used for is rounded anyway.
 _SHUFFLED_PER_PING = 34  # four integers and what Spark adds, before compression
-_CELL_ROW = 9  # a row of `cells` in Parquet: its count and deviation hardly compress, the rest nearly vanishes
+_CELL_ROW = 10  # a row of `cells` in Parquet: its count and deviation hardly compress, the rest nearly vanishes
 _TENSOR_COPIES = 8  # of float32 that denoising holds at once
 
 
@@ -109,7 +109,7 @@ def _noise(config: ReleaseConfig) -> list[str]:
 
 def _sizes(config: ReleaseConfig) -> list[str]:
     size = config.domain.size
-    noisy = size * (math.log2(2 * math.e * max(1.0, float(config.privacy.scale))) + 1) / 8
+    noisy = size * (math.log2(2 * math.e * max(1.0, float(config.privacy.scale))) + 3) / 8
     return [
         f"  driver memory for denoising   about {_bytes(4 * size * _TENSOR_COPIES)} "
         f"(the tensor itself: {_bytes(4 * size)})",

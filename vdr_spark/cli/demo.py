@@ -39,7 +39,8 @@ def run_demo(config: ReleaseConfig) -> None:
     release = read_release(spark, config.output, config.release_id)
     paper = _with_paper_model(spark, config, progress)
     with progress.task("evaluate: compare with the generated truth", None):
-        ours, papers = evaluate(spark, config), evaluate(spark, paper)
+        ours = evaluate(spark, config)
+        papers = evaluate(spark, paper, ours.truth)
         save_evaluation(ours, config)
     ahead = forecast(release, _centre(release), horizon=8)
     with progress.task("pictures", None):

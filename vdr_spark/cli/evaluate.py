@@ -16,7 +16,7 @@ from vdr_spark.workspace import Workspace, write_json
 def run_evaluation(config: ReleaseConfig, reads_the_truth: bool) -> None:
     """Print the errors of a release and leave them, with a picture, in the folder `evaluation`."""
     caution("this reads the exact counts; what it prints and draws is not differentially private")
-    evaluation = evaluate(open_spark(config, "evaluate"), config, reads_the_truth)
+    evaluation = evaluate(open_spark(config, "evaluate"), config, reads_the_truth=reads_the_truth)
     console.print(error_table(evaluation))
     folder = save_evaluation(evaluation, config)
     console.print(f"Figures and picture are in {folder}")

@@ -57,7 +57,7 @@ class SynthSettings(Section):
     pings: Count = Field(default=1_000_000, ge=1)  # expected number; users follow from the law below
     # Pings per user: p(n) ~ (n + shift) ** -exponent for n = 1 .. cutoff.
     exponent: float = Field(default=2.5, gt=1, le=6)
-    shift: float = Field(default=60.0, ge=0)
+    shift: float = Field(default=50.0, ge=0)
     cutoff: Count = Field(default=90_000, ge=1, le=10_000_000)
     # The mixture: components on a 9 x 9 x 9 lattice of the domain, deviation in cells.
     components: int = Field(default=50, ge=1, le=729)

@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, IntegralType, NumericType, StringType, StructField, StructType
 
-from vdr_spark.config.settings import InputSettings
+from vdr_spark.config.settings import InputSettings, absolute
 from vdr_spark.data.layouts import CANONICAL, LAYOUTS, Layout
 from vdr_spark.data.timestamps import instant, is_time
 from vdr_spark.errors import InvalidInput
@@ -38,6 +38,8 @@ def read_pings(spark: SparkSession, settings: InputSettings) -> DataFrame:
     do, before any row is read.
     """
     layout = LAYOUTS[settings.layout]
+    # Spark's Java process has a working directory of its own, which need not be ours.
+    settings = settings.model_copy(update={"path": absolute(settings.path)})
     stored = _open(spark, settings, layout)
     theirs = {ours: _find(ours, stored, settings, layout) for ours in CANONICAL}
     _check_types(theirs, settings)

@@ -33,10 +33,16 @@ class Evaluation:
     errors: dict[str, Errors]
 
 
-def evaluate(spark: SparkSession, config: ReleaseConfig, reads_the_truth: bool = False) -> Evaluation:
+def evaluate(
+    spark: SparkSession,
+    config: ReleaseConfig,
+    truth: NDArray[np.float32] | None = None,
+    reads_the_truth: bool = False,
+) -> Evaluation:
     """Compare the noisy, the denoised and the refined tensor with the exact counts of all pings.
 
-    The result is exact about people: only generated data, or an explicit word, allow it.
+    The result is exact about people: only generated data, or an explicit word, allow it. `truth` saves counting it
+    again for another release of the same draw.
     """
     if config.synth is None and not reads_the_truth:
         raise InvalidConfig(
@@ -44,7 +50,7 @@ def evaluate(spark: SparkSession, config: ReleaseConfig, reads_the_truth: bool =
             "(no section `synth`); if you may look at their truth, say so with --reads-the-truth"
         )
     workspace, grid = Workspace.of(config), config.domain
-    truth = true_counts(spark, config)
+    truth = true_counts(spark, config) if truth is None else truth
     if not truth.any():
         raise InvalidInput("there is no ping inside the box and the period to evaluate against")
     noisy = read_slices(live_files(spark, workspace), grid)

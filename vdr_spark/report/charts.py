@@ -56,13 +56,15 @@ def _marker(values: Sized) -> str:
 
 
 def _log_axis(axes: Axes) -> None:
-    """A logarithmic scale with plain numbers: 0.5, 1, 2, not powers of ten."""
+    """A logarithmic scale with plain numbers, 0.5, 1, 2, where the curve spans several of them; else a linear one."""
     from matplotlib.ticker import LogLocator, NullLocator
 
-    axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter("{x:g}")
+    low, high = axes.get_ylim()
+    if high > 5 * low > 0:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter("{x:.3g}")
 
 
 def forecast_plot(release: Release, forecast: Forecast, path: str) -> None:
@@ -80,7 +82,7 @@ def forecast_plot(release: Release, forecast: Forecast, path: str) -> None:
     axes.fill_between(ahead, [last, *forecast.lower], [last, *forecast.upper], color=_AMBER, alpha=0.22, lw=0)
     axes.plot(ahead, [last, *forecast.mean], color=_AMBER, label="forecast, with a band of 95 %")
     axes.set_ylim(bottom=min(0.0, float(series.min())))
-    axes.yaxis.set_major_formatter("{x:,.4g}")
+    axes.yaxis.set_major_formatter("{x:,.5g}" if axes.get_ylim()[1] < 10 else "{x:,.0f}")
     axes.set_ylabel("pings in a slice", fontsize=8, color=FAINT)
     axes.legend(frameon=False, fontsize=8, labelcolor=INK, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
     _date_axis(axes)

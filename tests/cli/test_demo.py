@@ -1,0 +1,34 @@
+"""The demo ends with a summary, and its denoised release is better than its noise."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from vdr_spark.cli.demo import run_demo
+from vdr_spark.config import load_config
+
+
+def test_summary(demo_folder: Path) -> None:
+    summary = json.loads((demo_folder / "out/demo/summary.json").read_text())
+    assert summary["epsilon_spent"] == 6
+    assert summary["error_denoised"] < 0.8 * summary["error_noisy"]
+    assert summary["error_refined"] < summary["error_denoised"]
+    assert summary["seconds"] > 0
+    for answer in summary["answers"].values():
+        assert "pings" in answer
+
+
+@pytest.mark.parametrize(
+    "name", ["pictures/day.png", "pictures/forecast.png", "pictures/loss.png", "evaluation/slice.png"]
+)
+def test_pictures(demo_folder: Path, name: str) -> None:
+    assert (demo_folder / "out/demo" / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_second_run_draws_and_spends_nothing(in_demo_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cells = sorted((in_demo_folder / "out/demo/tables/cells").rglob("*.parquet"))
+    run_demo(load_config("conf/demo.yaml"))
+    assert capsys.readouterr().out.count("complete already") == 5
+    assert sorted((in_demo_folder / "out/demo/tables/cells").rglob("*.parquet")) == cells
+    assert json.loads((in_demo_folder / "out/demo/summary.json").read_text())["epsilon_spent"] == 6

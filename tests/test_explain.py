@@ -1,0 +1,40 @@
+"""`vdr explain` says what will happen and what it costs, without touching data or output."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from vdr_spark.config import ReleaseConfig, load_config
+from vdr_spark.explain import explain
+
+Small = Callable[..., ReleaseConfig]
+
+
+def test_houston() -> None:
+    text = explain(load_config(ROOT / "conf/houston.yaml"))
+    for words in (
+        "31,850,496 cells",
+        "55 / 6 = 9.167",
+        "standard deviation 12.96",
+        "factor of 403.4",
+        "at most 55 pings of each user",
+        "spends epsilon 6",
+        "2. collect",
+        "5. publish",
+        "127 MB",
+    ):
+        assert words in text
+
+
+def test_reads_and_writes_nothing(small_config: Small, tmp_path: Path) -> None:
+    explain(small_config())
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("override", "words"), [("privacy.test_seed=1", "NOBODY"), ("privacy.epsilon=1000", "many")])
+def test_weak_promises_are_called_so(small_config: Small, override: str, words: str) -> None:
+    text = explain(small_config(override, "privacy.budget=1000"))
+    assert words in text
+    assert "Be careful" in text

@@ -1,0 +1,108 @@
+"""All stages together: resumable, costless second opinions, and every odd input works."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.conftest import write_pings
+from vdr_spark.collect.noisy_slices import live_files
+from vdr_spark.config import ReleaseConfig
+from vdr_spark.denoise.slices import read_slices
+from vdr_spark.errors import StageMissing
+from vdr_spark.pipeline import run_release, run_stage
+from vdr_spark.privacy.ledger import Ledger
+from vdr_spark.release.read import read_release
+from vdr_spark.workspace import Workspace
+
+Small = Callable[..., ReleaseConfig]
+
+
+def test_stages_one_by_one_and_again(spark: SparkSession, small_config: Small) -> None:
+    config = small_config()
+    for name in ("synth", "collect", "denoise", "refine", "publish"):
+        assert run_stage(name, spark, config) is True, name
+    first = read_release(spark, config.output)
+    noisy = read_slices(live_files(spark, Workspace.of(config)), config.domain)
+    for name in ("synth", "collect", "denoise", "refine", "publish"):
+        assert run_stage(name, spark, config) is False, name
+    again = run_release(spark, config)
+    assert (again.counts == first.counts).all()
+    assert (read_slices(live_files(spark, Workspace.of(config)), config.domain) == noisy).all()
+    # Another opinion on the same noisy tensor is a release of its own and costs nothing.
+    other = small_config("denoise={model: identity, fusion: false}", "refine.method=gamma")
+    second = run_release(spark, other)
+    assert second.release_id != first.release_id
+    factor = float(second.counts.sum() / noisy.sum())
+    np.testing.assert_allclose(second.counts, noisy * factor, rtol=1e-4, atol=1e-5)
+    assert Ledger(spark, Workspace.of(config).ledger).account(config.dataset).committed == config.privacy.epsilon
+    assert (read_release(spark, config.output, first.release_id).counts == first.counts).all()
+
+
+@pytest.mark.parametrize(("stage", "needs"), [("denoise", "collect"), ("refine", "collect"), ("publish", "refine")])
+def test_a_stage_too_early_names_the_one_before(
+    spark: SparkSession, small_config: Small, stage: str, needs: str
+) -> None:
+    with pytest.raises(StageMissing, match=f"vdr {needs}"):
+        run_stage(stage, spark, small_config())
+
+
+@pytest.mark.parametrize(
+    ("cells", "overrides"),
+    [
+        pytest.param([("one", 5)] * 40, ["privacy.k=1000"], id="one user, one cell, k above everything"),
+        pytest.param([], ["grid.cells=18", "denoise={model: vqvae, vqvae: {epochs: 1}}"], id="no ping, M = 18, VQ-VAE"),
+        pytest.param(
+            [("a", 3), ("b", 4)], ["period.slice=1d", "grid.cells=9", "privacy.epsilon=1/7"], id="T = 1, epsilon 1/7"
+        ),
+    ],
+)
+def test_odd_inputs_work(
+    spark: SparkSession, small_config: Small, cells: list[tuple[str, int]], overrides: list[str]
+) -> None:
+    config = small_config(*overrides)
+    write_pings(config.input.path, config.domain, cells)
+    release = run_release(spark, config)
+    assert release.counts.shape == config.domain.shape
+    assert np.isfinite(release.counts).all()
+    assert release.deviation is not None
+    assert np.isfinite(release.deviation).all()
+
+
+def test_nothing_exact_in_any_table_log_or_report(
+    spark: SparkSession, small_config: Small, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A data set whose totals are known and unmistakable: none of them may stand anywhere in the output."""
+    config = small_config("privacy.k=1373")
+    heavy = [("heavy", 7)] * 2741
+    others = [(f"user{number}", number % config.domain.size) for number in range(3919)]
+    write_pings(config.input.path, config.domain, [*heavy, *others])
+    totals = {"all pings": 2741 + 3919, "pings kept": 1373 + 3919, "heaviest user": 2741, "users": 3920, "light": 3919}
+    run_release(spark, config)
+    printed = "".join(capfd.readouterr())
+    texts = {"the terminal": printed}
+    for file in Path(config.output).rglob("*"):
+        if file.is_file() and file.suffix != ".parquet":
+            texts[str(file)] = file.read_bytes().decode("latin-1")
+    assert any("_delta_log" in name for name in texts)
+    for what, total in totals.items():
+        for name, text in texts.items():
+            assert not re.search(rf"(?<![\d.]){total}(?![\d])", text), f"{what} stands in {name}"
+    noisy = read_slices(live_files(spark, Workspace.of(config)), config.domain)
+    release = read_release(spark, config.output)
+    for tensor in (noisy, release.counts):
+        assert float(tensor.sum(dtype=np.float64)) not in totals.values()
+        assert float(tensor[0].ravel()[7]) not in (1373.0, 2741.0, 1374.0, 1375.0)
+
+
+def test_a_seeded_run_is_marked_for_ever(spark: SparkSession, small_config: Small) -> None:
+    config = small_config("privacy.test_seed=1")
+    write_pings(config.input.path, config.domain, [("a", 3)])
+    assert run_release(spark, config).protected is False
+    row = spark.read.format("delta").load(f"{config.output}/tables/releases").head()
+    assert row is not None
+    assert row.protected is False
+    assert "protects nobody" in row.statement

@@ -1,0 +1,66 @@
+"""A machine that lacks something gets one clear sentence."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from vdr_spark import session
+from vdr_spark.config.settings import SparkSettings
+from vdr_spark.errors import EnvironmentProblem
+
+
+def fake_java(folder: Path, version: str) -> Path:
+    (folder / "bin").mkdir()
+    java = folder / "bin/java"
+    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
+    java.chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize("version", ["1.8.0_392", "11.0.2"])
+def test_old_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, version)))
+    with pytest.raises(EnvironmentProblem, match=r"needs Java 17 or newer, but .* is version (8|11)"):
+        session._require_java()
+
+
+def test_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(EnvironmentProblem, match="no `java` on the PATH"):
+        session._require_java()
+
+
+def test_java_home_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(EnvironmentProblem, match="has no bin/java"):
+        session._require_java()
+
+
+def test_missing_jar_file() -> None:
+    with pytest.raises(EnvironmentProblem, match=r"no file nowhere\.jar"):
+        session._jar_conf(SparkSettings(delta_jars=["nowhere.jar"]))
+
+
+def test_delta_jars_by_setting(tmp_path: Path) -> None:
+    jar = tmp_path / "delta.jar"
+    jar.touch()
+    assert session._jar_conf(SparkSettings(delta_jars="provided")) == {}
+    assert session._jar_conf(SparkSettings(delta_jars=[str(jar)])) == {"spark.jars": str(jar)}
+    assert session._jar_conf(SparkSettings())["spark.jars.packages"].startswith("io.delta:delta-spark_2.13:4.0.1")
+
+
+@pytest.mark.parametrize(
+    ("log", "words"),
+    [(":: UNRESOLVED DEPENDENCIES ::", "could not be fetched from Maven"), ("Killed", "did not start")],
+)
+def test_why_no_jvm(tmp_path: Path, log: str, words: str) -> None:
+    path = tmp_path / "spark.log"
+    path.write_text(log)
+    assert words in session._why_no_jvm(path)
+
+
+def test_an_existing_session_is_used(spark: SparkSession) -> None:
+    assert session.spark_session() is spark
+    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"

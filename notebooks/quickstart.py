@@ -2,8 +2,8 @@
 # MAGIC %md
 # MAGIC # A private release, from pings to answers
 # MAGIC
-# MAGIC A made-up city is released with user-level differential privacy, then asked questions. On Databricks, install the
-# MAGIC wheel on the cluster and set `CONF` to a configuration whose `output` is a volume, such as
+# MAGIC A made-up city is released with user-level differential privacy, then asked questions. On Databricks, install
+# MAGIC the wheel on the cluster and set `CONF` to a configuration whose `output` is a volume, such as
 # MAGIC `/Volumes/main/default/vdr/demo`. Elsewhere this file runs as it is, from the repository's root:
 # MAGIC `python notebooks/quickstart.py`.
 
@@ -38,7 +38,9 @@ print(explain(config))
 
 run_stage("synth", spark, config)  # leave this out where `input.path` holds your own pings
 release = run_release(spark, config)
-print(f"{release.release_id}: {release.counts.shape[0]} slices of {release.counts.shape[1]} x {release.counts.shape[2]}")
+print(
+    f"{release.release_id}: {release.counts.shape[0]} slices of {release.counts.shape[1]} x {release.counts.shape[2]}"
+)
 
 # COMMAND ----------
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 
-from vdr_spark.collect.noisy_slices import is_stored, live_files
+from vdr_spark.collect.noisy_slices import is_stored, live_files, remove_strays
 from vdr_spark.collect.stage import collect
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.data.synth import write_synthetic
@@ -75,4 +75,5 @@ def _noisy_files(spark: SparkSession, config: ReleaseConfig) -> list[str]:
     workspace = Workspace.of(config)
     if not is_stored(spark, workspace, config.domain):
         raise StageMissing(f"draw {workspace.draw_id} has no noisy tensor yet; run `vdr collect` first")
+    remove_strays(spark, workspace)
     return live_files(spark, workspace)

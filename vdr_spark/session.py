@@ -12,6 +12,7 @@ A local JVM writes its log to a file, so that a person sees our lines and not Iv
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shutil
@@ -68,17 +69,21 @@ def _local(settings: SparkSettings, app_name: str) -> SparkSession:
         builder = SparkSession.builder.appName(app_name)
         for key, value in conf.items():
             builder = builder.config(key, value)
-        log = Path(tempfile.gettempdir()) / f"vdr-spark-{os.getpid()}.log"
+        log = Path(tempfile.mkstemp(prefix="vdr-spark-", suffix=".log")[1])  # readable by its owner only
         try:
             with _stderr_to(log):
-                return builder.getOrCreate()
+                session = builder.getOrCreate()
         except PySparkRuntimeError as problem:
             raise EnvironmentProblem(_why_no_jvm(log)) from problem
+        atexit.register(log.unlink, missing_ok=True)  # a log is kept only where Spark did not start, or was killed
+        return session
 
 
 def _common_conf() -> dict[str, str]:
     return _DELTA_CONF | {
         "spark.sql.session.timeZone": "UTC",
+        # Shuffle files hold exact data. Under a key that lives in memory, what a killed process leaves is unreadable.
+        "spark.io.encryption.enabled": "true",
         # A row of `noisy_slices` is a whole slice: few rows a batch, or a batch does not fit a Python worker.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
     }
@@ -144,7 +149,7 @@ def _stderr_to(log: Path) -> Iterator[None]:
     """While the JVM starts, and for as long as it lives, its standard error goes to a file."""
     sys.stderr.flush()
     kept = os.dup(2)
-    with log.open("wb") as file:
+    with log.open("ab") as file:
         os.dup2(file.fileno(), 2)
     try:
         yield

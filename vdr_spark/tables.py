@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import delta.exceptions.captured  # noqa: F401  makes Python exceptions of Delta's conflicts
 from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -38,11 +39,12 @@ LEDGER = Table(
 
 NOISY_SLICES = Table(
     "noisy_slices",
-    "Time slices with their noise, the only thing that later stages read. Safe, but for private use.",
+    "Time slices with their noise, the only thing that later stages read. For private use; safe where protected.",
     (
         ("draw_id", "STRING", "the drawing of noise"),
         ("slice", "INT", "number of the time slice"),
         ("values", "ARRAY<BIGINT>", "M * M noisy counts, rows from south to north, each from west to east"),
+        ("protected", "BOOLEAN", "false: the noise came from a test seed, anyone can take it away again"),
     ),
     {"slice_number": "slice >= 0"},
     partition="draw_id",

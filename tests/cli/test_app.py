@@ -79,5 +79,5 @@ def test_budget(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.usefixtures("in_demo_folder")
 def test_real_pings_are_not_evaluated_without_a_word(capsys: pytest.CaptureFixture[str]) -> None:
-    assert call("evaluate", "conf/demo.yaml", "--set", "synth=null") == 2
+    assert call("evaluate", "conf/demo.yaml", "--set", "input.path=elsewhere") == 2
     assert "--reads-the-truth" in capsys.readouterr().err

@@ -14,7 +14,7 @@ Rows = list[tuple[int, int, int]]  # user, ping, cell
 def kept_of(rows: Rows, k: int, key: SampleKey | None = None) -> Rows:
     table = np.array(rows, dtype=np.int64).reshape(-1, 3)
     user, ping, cell = (np.ascontiguousarray(column) for column in table.T)
-    chosen = keep_lowest(user, user * 7, ping, cell, k, key or SampleKey(1, 2))
+    chosen = keep_lowest(user, ping, cell, k, key or SampleKey(1, 2))
     return [(int(u), int(p), int(c)) for u, p, c in table[chosen]]
 
 

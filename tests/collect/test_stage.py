@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
 from pyspark.sql import SparkSession
@@ -76,6 +77,54 @@ def test_every_cell_has_noise_the_empty_ones_too(spark: SparkSession, small_conf
         assert np.abs(layer).mean() == pytest.approx(scale, rel=0.5)
     assert abs(counts.mean()) < scale
     assert len({layer.tobytes() for layer in counts}) == len(counts)  # no slice has another one's noise
+
+
+def rows_as_stored(spark: SparkSession, config: ReleaseConfig) -> list[list[int]]:
+    """The slice numbers in each live file, in the order they stand there."""
+    files = live_files(spark, Workspace.of(config))
+    return [pq.read_table(file.removeprefix("file:"), columns=["slice"])["slice"].to_pylist() for file in files]
+
+
+def test_how_slices_lie_in_the_files_tells_nothing(spark: SparkSession, small_config: Small) -> None:
+    """Neither the order of rows nor their spread over files may depend on which slices hold pings."""
+    orders = []
+    for name, cells in (("none", []), ("one", [("a", 5 * 256)]), ("two", [("a", 6 * 256), ("b", 3 * 256)])):
+        config = small_config(f"name={name}", f"input.path={small_config().input.path}/{name}", "privacy.budget=100")
+        write_pings(config.input.path, config.domain, cells)
+        collect(spark, config)
+        orders.append(sorted(rows_as_stored(spark, config)))
+    assert orders[0] == orders[1] == orders[2]
+
+
+def test_users_with_colliding_hashes_are_two_users(spark: SparkSession, small_config: Small) -> None:
+    """Two ids that Spark's xxhash64 cannot tell apart under any seed: each keeps k pings of its own."""
+    twins = ('1FNt"1r+t)jik&vJ', "\x11SO\x0c~}\x048t)ji\x1ar\x03a")
+    hashes = (
+        spark.createDataFrame([(twin,) for twin in twins], "id string").selectExpr("xxhash64(7, id) AS h").collect()
+    )
+    assert hashes[0].h == hashes[1].h
+    config = small_config(*NO_NOISE, "privacy.k=5")
+    write_pings(config.input.path, config.domain, [(twins[0], 1)] * 9 + [(twins[1], 2)] * 7)
+    collect(spark, config)
+    counts = stored(spark, config).reshape(-1)
+    assert (counts[1], counts[2]) == (5, 5)
+
+
+def test_a_run_killed_after_the_commit_leaves_no_second_drawing(
+    spark: SparkSession, small_config: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = small_config()
+    workspace = Workspace.of(config)
+    write_pings(config.input.path, config.domain, [("one", 0)])
+    with monkeypatch.context() as patch:
+        patch.setattr("vdr_spark.collect.noisy_slices.remove_strays", lambda *_: None)
+        collect(spark, config)
+    folder = Path(workspace.table("noisy_slices")) / f"draw_id={config.draw_id}"
+    stray = folder / "part-00009-late.snappy.parquet"  # of a task that lost, and finished after the commit
+    stray.write_bytes(b"another drawing")
+    assert collect(spark, config) is False
+    assert not stray.exists()
+    assert stored(spark, config).any()
 
 
 def test_an_input_without_a_single_ping_is_pure_noise(spark: SparkSession, small_config: Small) -> None:

@@ -49,6 +49,11 @@ def test_refused_with_parameter_rule_and_value(small_config: Small, override: st
     assert any(line.strip().startswith(parameter + ":") and rule in line for line in lines), lines
 
 
+def test_a_seed_is_refused_where_pings_are_not_generated(small_config: Small) -> None:
+    with pytest.raises(InvalidConfig, match="test_seed"):
+        small_config("privacy.test_seed=1", "synth=null")
+
+
 def test_the_value_received_is_named(small_config: Small) -> None:
     with pytest.raises(InvalidConfig, match=r"grid.cells: .*received -3"):
         small_config("grid.cells=-3")

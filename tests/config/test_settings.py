@@ -38,7 +38,12 @@ def test_settings_cannot_be_changed(small_config: Small) -> None:
 
 
 @pytest.mark.parametrize(
-    "override", ["privacy.k=21", "privacy.epsilon=5", "grid.cells=17", "input.path=elsewhere", "output=elsewhere"]
+    "override",
+    [
+        *("privacy.k=21", "privacy.epsilon=5", "privacy.test_seed=1", "grid.cells=17", "dataset=other", "name=other"),
+        *("input.path=elsewhere", "output=elsewhere", "input.columns={ts: seen}", "input.timezone=Asia/Tokyo"),
+        *("period.slice=1h", "period.end=2020-01-09", "region.side_m=20001"),
+    ],
 )
 def test_whatever_changes_the_noisy_tensor_is_another_draw(small_config: Small, override: str) -> None:
     assert small_config().draw_id != small_config(override).draw_id

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import BudgetExceeded, LedgerConflict
-from vdr_spark.privacy.ledger import Ledger, State
+from vdr_spark.privacy.ledger import Entry, Ledger, State
 
 Small = Callable[..., ReleaseConfig]
 
@@ -67,6 +68,29 @@ def test_two_at_once_cannot_both_take_the_last_epsilon(ledger: Ledger, small_con
         won = list(pool.map(attempt, rivals))
     assert sum(won) == 2
     assert ledger.account("demo-city").remaining == 0
+
+
+def test_an_entry_that_comes_in_between_is_not_written_over(
+    ledger: Ledger, small_config: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without any lock, as on an object store: another writer gets in between reading the book and writing it."""
+    monkeypatch.setattr("vdr_spark.privacy.ledger.exclusive", lambda _: nullcontext())
+    first, second = small_config("name=first", "privacy.budget=100"), small_config("dataset=other", "name=second")
+    ledger.reserve(first)
+    read, came = ledger.entries, []
+
+    def read_and_be_overtaken() -> list[Entry]:
+        entries = read()
+        if not came:
+            came.append(True)
+            ledger.mark_spent(first)
+        return entries
+
+    monkeypatch.setattr(ledger, "entries", read_and_be_overtaken)
+    ledger.reserve(second)
+    states = [(entry.dataset, entry.state.value) for entry in read()]
+    opened, spent = ("demo-city", "granted"), ("demo-city", "spent")
+    assert states == [opened, ("demo-city", "reserved"), spent, ("other", "granted"), ("other", "reserved")]
 
 
 @pytest.mark.parametrize("edit", ["UPDATE delta.`{}` SET epsilon = '1' WHERE sequence = 2", "DELETE FROM delta.`{}`"])

@@ -108,9 +108,11 @@ def _summary(
 
 
 def _print(config: ReleaseConfig, summary: dict[str, Any]) -> None:
-    epsilon = config.privacy.epsilon
+    promise = f"every user, with all pings of the period: epsilon {config.privacy.epsilon}, pure, user level"
+    if not config.privacy.protected:
+        promise = "[bold red]nothing: privacy.test_seed is set, this release protects nobody[/bold red]"
     console.print(
-        f"\n[bold]Promised[/bold]  every user, with all pings of the period: epsilon {epsilon}, pure, user level\n"
+        f"\n[bold]Promised[/bold]  {promise}\n"
         f"[bold]Spent[/bold]     epsilon {summary['epsilon_spent']:g} of {summary['epsilon_granted']:g} "
         f"granted to dataset {config.dataset}\n"
         f"[bold]Range[/bold]     {summary['answers']['range']}\n"

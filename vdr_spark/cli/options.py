@@ -35,4 +35,7 @@ def open_config(conf: Path, overrides: list[str] | None, warn: bool = False) -> 
 def open_spark(config: ReleaseConfig, app_name: str) -> SparkSession:
     """The session, with a sign of life while a JVM starts."""
     with console.status("starting Spark ..."):
-        return spark_session(config.spark, f"vdr {app_name} {config.name}")
+        spark = spark_session(config.spark, f"vdr {app_name} {config.name}")
+    if spark.conf.get("spark.eventLog.enabled", "false") == "true":
+        caution("Spark keeps an event log here. It counts rows, exactly: let nobody but the operator read it.")
+    return spark

@@ -11,11 +11,12 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import typer
 
-from vdr_spark.cli.console import console
+from vdr_spark.cli.console import caution, console
 from vdr_spark.cli.options import Conf, Json, Overrides, open_config, open_spark
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import InvalidQuery
 from vdr_spark.grid import Box
+from vdr_spark.release.model import Release
 
 app = typer.Typer(help="Ask a published release. Costs no privacy, however often.", no_args_is_help=True)
 
@@ -95,11 +96,14 @@ def forecast_command(
     _print(forecast(_release(config, release_id), area, horizon), as_json)
 
 
-def _release(config: ReleaseConfig, release_id: str | None):  # type: ignore[no-untyped-def]
+def _release(config: ReleaseConfig, release_id: str | None) -> Release:
     from vdr_spark.release.read import read_release
 
     spark = open_spark(config, "query")
-    return read_release(spark, config.output, release_id or config.release_id)
+    release = read_release(spark, config.output, release_id or config.release_id)
+    if not release.protected:
+        caution("this release was made with a test seed; it protects nobody")
+    return release
 
 
 def _numbers(name: str, text: str, count: int) -> list[float]:

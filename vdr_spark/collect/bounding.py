@@ -46,7 +46,7 @@ def sample_and_count(located: DataFrame, grid: Grid, k: int, key: SampleKey, par
     All pings of a user meet in one task: the shuffle is by user with a fixed number of partitions, which Spark's
     adaptive execution leaves alone.
     """
-    by_user = located.repartition(partitions, "user_a", "user_b")
+    by_user = located.repartition(partitions, "user")
     return by_user.mapInArrow(_counter_of_kept(k, key, grid.cells**2), PACKED_SCHEMA)
 
 
@@ -54,27 +54,24 @@ def _counter_of_kept(
     k: int, key: SampleKey, cells_per_slice: int
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        columns = _gather(batches)
-        kept = keep_lowest(columns["user_a"], columns["user_b"], columns["ping"], columns["cell"], k, key)
-        yield from pack_cells(columns["cell"][kept], cells_per_slice)
+        first = next(iterator := iter(batches), None)
+        if first is None:
+            return
+        table = pa.Table.from_batches([first, *iterator])
+        # Equal ids get equal numbers, by comparing the ids themselves.
+        user = table.column("user").combine_chunks().dictionary_encode().indices.to_numpy(zero_copy_only=False)
+        ping, cell = table.column("ping").to_numpy(), table.column("cell").to_numpy()
+        kept = keep_lowest(user.astype(np.int64), ping, cell, k, key)
+        yield from pack_cells(cell[kept], cells_per_slice)
 
     return count
 
 
-def _gather(batches: Iterable[pa.RecordBatch]) -> dict[str, Integers]:
-    names = ("user_a", "user_b", "ping", "cell")
-    parts: dict[str, list[Integers]] = {name: [np.empty(0, np.int64)] for name in names}
-    for batch in batches:
-        for name in names:
-            parts[name].append(batch.column(name).to_numpy(zero_copy_only=False))
-    return {name: np.concatenate(arrays) for name, arrays in parts.items()}
-
-
-def keep_lowest(user_a: Integers, user_b: Integers, ping: Integers, cell: Integers, k: int, key: SampleKey) -> Integers:
+def keep_lowest(user: Integers, ping: Integers, cell: Integers, k: int, key: SampleKey) -> Integers:
     """Positions of the pings to keep: of each user the k of lowest priority. All arrays (n,)."""
     # Equal pings become neighbours; `cell` makes the order, and so the choice, independent of how rows arrived.
-    order = np.lexsort((cell, ping, user_b, user_a))
-    new_user = _changes(user_a[order]) | _changes(user_b[order])
+    order = np.lexsort((cell, ping, user))
+    new_user = _changes(user[order])
     new_ping = new_user | _changes(ping[order])
     priority = _priority(ping[order], _position_in_run(new_ping), key)
     by_priority = np.lexsort((priority, np.cumsum(new_user)))

@@ -43,7 +43,8 @@ def _noise_adder(
     cells_per_slice: int, mechanism: Mechanism, seed: int | None
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def add(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for number, counts in sum_packed(batches, cells_per_slice).items():
+        # In order of slices, never of arrival: which slice came first would tell which ones hold pings.
+        for number, counts in sorted(sum_packed(batches, cells_per_slice).items()):
             words = secure_words if seed is None else seeded_words(seed, number)
             noisy = counts + mechanism.sample(cells_per_slice, words)
             values = pa.ListArray.from_arrays(np.array([0, cells_per_slice], np.int32), noisy)
@@ -52,14 +53,17 @@ def _noise_adder(
     return add
 
 
-def store_noisy_slices(noisy: DataFrame, workspace: Workspace) -> None:
+def store_noisy_slices(noisy: DataFrame, workspace: Workspace, protected: bool) -> None:
     """Evaluate `noisy` once and make it readable under the workspace's draw, all slices at once."""
     spark, path = noisy.sparkSession, workspace.table(NOISY_SLICES.name)
     remove_strays(spark, workspace)
     create_if_missing(spark, path, NOISY_SLICES)
-    named = noisy.select(F.lit(workspace.draw_id).alias("draw_id"), "slice", "values")
-    append_once(named, path, NOISY_SLICES, f"draw:{workspace.draw_id}")
-    remove_strays(spark, workspace)
+    draw_id, is_protected = F.lit(workspace.draw_id).alias("draw_id"), F.lit(protected).alias("protected")
+    named = noisy.select(draw_id, "slice", "values", is_protected)
+    try:
+        append_once(named, path, NOISY_SLICES, f"draw:{workspace.draw_id}")
+    finally:
+        remove_strays(spark, workspace)
 
 
 def is_stored(spark: SparkSession, workspace: Workspace, grid: Grid) -> bool:
@@ -84,8 +88,12 @@ def live_files(spark: SparkSession, workspace: Workspace) -> list[str]:
 
 
 def remove_strays(spark: SparkSession, workspace: Workspace) -> None:
-    """Delete files of this draw that no commit refers to: another drawing of the same cells, half or whole."""
+    """Delete files of this draw that no commit refers to: another drawing of the same cells, half or whole.
+
+    Called by every stage that touches the draw, because a task that lost a race may finish its file late.
+    """
     fs, folder = filesystem(f"{workspace.table(NOISY_SLICES.name)}/draw_id={workspace.draw_id}")
+    fs.invalidate_cache()
     if not fs.exists(folder):
         return
     live = {unquote(file).rsplit("/", 1)[-1] for file in live_files(spark, workspace)}

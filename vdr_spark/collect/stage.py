@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from vdr_spark.collect.bounding import SampleKey, sample_and_count
-from vdr_spark.collect.locate import UserKeys, locate
-from vdr_spark.collect.noisy_slices import add_noise, is_stored, store_noisy_slices
+from vdr_spark.collect.locate import locate
+from vdr_spark.collect.noisy_slices import add_noise, is_stored, remove_strays, store_noisy_slices
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.data.readers import read_pings
 from vdr_spark.errors import LedgerConflict
@@ -30,6 +30,7 @@ def collect(spark: SparkSession, config: ReleaseConfig) -> bool:
         busy=f"another process is collecting draw {workspace.draw_id} right now; wait for it, then run this again",
     ):
         if is_stored(spark, workspace, grid):
+            remove_strays(spark, workspace)
             ledger.mark_spent(config)
             return False
         pings = read_pings(spark, config.input)
@@ -41,10 +42,9 @@ def collect(spark: SparkSession, config: ReleaseConfig) -> bool:
             )
         seed, privacy = config.privacy.test_seed, config.privacy
         partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
-        keys = UserKeys.drawn() if seed is None else UserKeys.seeded(seed)
         key = SampleKey.drawn() if seed is None else SampleKey.seeded(seed)
-        packed = sample_and_count(locate(pings, grid, keys), grid, privacy.bound, key, partitions)
+        packed = sample_and_count(locate(pings, grid), grid, privacy.bound, key, partitions)
         noisy = add_noise(packed, grid, mechanism_of(privacy), min(grid.slices, partitions), seed)
-        store_noisy_slices(noisy, workspace)
+        store_noisy_slices(noisy, workspace, privacy.protected)
         ledger.mark_spent(config)
         return True

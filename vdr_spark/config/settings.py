@@ -238,6 +238,14 @@ class ReleaseConfig(Section):
     refine: RefineSettings = RefineSettings()
     spark: SparkSettings = SparkSettings()
 
+    @model_validator(mode="after")
+    def _seeds_are_for_generated_pings(self) -> ReleaseConfig:
+        if not self.privacy.protected and self.synth is None:
+            raise ValueError(
+                "`privacy.test_seed` is for generated pings (a section `synth`): seeded noise hides nobody"
+            )
+        return self
+
     @property
     def domain(self) -> Grid:
         start, end = self.period.utc(self.period.start), self.period.utc(self.period.end)

@@ -110,6 +110,11 @@ def write_synthetic(spark: SparkSession, config: ReleaseConfig) -> bool:
     return True
 
 
+def is_generated(path: str) -> bool:
+    """Whether the pings at a path were written by `write_synthetic`: then their truth is nobody's secret."""
+    return exists(posixpath.join(absolute(path), _MARKER))
+
+
 def _settings_of(config: ReleaseConfig) -> SynthSettings:
     if config.synth is None:
         raise InvalidConfig("synth: is missing, so there is nothing to generate; see conf/demo.yaml for one")

@@ -80,7 +80,7 @@ class Ledger:
         self._path = path
 
     def entries(self) -> list[Entry]:
-        """All entries in order, after checking that none was edited, removed or put in between."""
+        """All entries in order, after checking that none was edited, or taken out of or put in the middle."""
         if not DeltaTable.isDeltaTable(self._spark, self._path):
             return []
         book = self._spark.read.format("delta").load(self._path)
@@ -99,7 +99,7 @@ class Ledger:
 
     def grant(self, config: ReleaseConfig, epsilon: Fraction) -> None:
         """Add to a dataset's budget: a decision of people, on record for ever."""
-        self._write(config, lambda _: [(State.GRANTED, epsilon)])
+        self._write(config, lambda _: (State.GRANTED, epsilon))
 
     def reserve(self, config: ReleaseConfig) -> State:
         """Book the draw of a configuration before its data are read.
@@ -108,6 +108,7 @@ class Ledger:
         `BudgetExceeded`, and leaves a `refused` entry, where it would overspend. A dataset that the book does not
         know yet is opened with the budget that its first configuration declares.
         """
+        self._write(config, lambda entries: _opening(entries, config))
         self._write(config, lambda entries: _reservation(entries, config))
         entries = self.entries()
         state = _state_of(entries, config.draw_id)
@@ -124,58 +125,58 @@ class Ledger:
             )
         self._write(config, lambda entries: _spending(entries, config))
 
-    def _write(self, config: ReleaseConfig, decide: Callable[[Sequence[Entry]], list[Line]]) -> None:
+    def _write(self, config: ReleaseConfig, decide: Callable[[Sequence[Entry]], Line | None]) -> None:
         """Decide by the book as it stands what to write, and write that; decide anew where another was faster."""
-        create_if_missing(self._spark, self._path, LEDGER)
-        for _ in range(_ATTEMPTS):
-            entries = self.entries()
-            lines = decide(entries)
-            if not lines or self._append(entries, config, lines):
-                return
+        with exclusive(self._path.rstrip("/") + ".lock"):
+            create_if_missing(self._spark, self._path, LEDGER)
+            for _ in range(_ATTEMPTS):
+                entries = self.entries()
+                line = decide(entries)
+                if line is None or self._append(entries, config, *line):
+                    return
         raise LedgerConflict(f"the ledger {self._path} is too busy; try again")
 
-    def _append(self, entries: Sequence[Entry], config: ReleaseConfig, lines: list[Line]) -> bool:
-        """Write the next entries in one transaction; False where another process took their numbers first."""
-        new = list(entries)
-        for state, epsilon in lines:
-            draw_id = "" if state is State.GRANTED else config.draw_id
-            now, fingerprint = datetime.now(UTC), config.configuration_hash
-            draft = Entry(len(new) + 1, config.dataset, draw_id, state, epsilon, now, fingerprint, "")
-            new.append(replace(draft, entry_hash=draft.hash_after(new[-1].entry_hash if new else "")))
-        rows = [_row(entry) for entry in new[len(entries) :]]
-        frame = self._spark.createDataFrame(rows, ", ".join(f"{name} {kind}" for name, kind, _ in LEDGER.columns))
+    def _append(self, entries: Sequence[Entry], config: ReleaseConfig, state: State, epsilon: Fraction) -> bool:
+        """Write the next entry, one in a transaction; False where another process took its number first."""
+        draw_id = "" if state is State.GRANTED else config.draw_id
+        now, fingerprint = datetime.now(UTC), config.configuration_hash
+        draft = Entry(len(entries) + 1, config.dataset, draw_id, state, epsilon, now, fingerprint, "")
+        new = replace(draft, entry_hash=draft.hash_after(entries[-1].entry_hash if entries else ""))
+        schema = ", ".join(f"{name} {kind}" for name, kind, _ in LEDGER.columns)
+        frame = self._spark.createDataFrame([_row(new)], schema)
         try:
-            with exclusive(self._path.rstrip("/") + ".lock"):
-                append_once(frame, self._path, LEDGER, "ledger", version=len(new))
+            append_once(frame, self._path, LEDGER, "ledger", version=new.sequence)
         except DeltaConcurrentModificationException:
             return False
-        return new[-1] in self.entries()
+        return new in self.entries()
 
     def _check_chain(self, entries: Sequence[Entry]) -> None:
         previous = ""
         for number, entry in enumerate(entries, start=1):
             if entry.sequence != number or entry.entry_hash != entry.hash_after(previous):
                 raise LedgerConflict(
-                    f"the ledger {self._path} was changed by hand at entry {number}; restore it from Delta's history "
-                    "before anything more is released"
+                    f"the ledger {self._path} was changed by hand at entry {number}. Nothing more is released until "
+                    "people have found out what was spent; Delta's history shows what was changed, and when"
                 )
             previous = entry.entry_hash
 
 
-def _reservation(entries: Sequence[Entry], config: ReleaseConfig) -> list[Line]:
+def _opening(entries: Sequence[Entry], config: ReleaseConfig) -> Line | None:
+    if _state_of(entries, config.draw_id) is not None or _account(entries, config.dataset).granted:
+        return None
+    return State.GRANTED, config.privacy.budget or config.privacy.epsilon
+
+
+def _reservation(entries: Sequence[Entry], config: ReleaseConfig) -> Line | None:
     if _state_of(entries, config.draw_id) is not None:
-        return []
-    account = _account(entries, config.dataset)
-    requested, remaining, lines = config.privacy.epsilon, account.remaining, []
-    if not account.granted:
-        remaining = config.privacy.budget or requested
-        lines = [(State.GRANTED, remaining)]
-    return [*lines, (State.RESERVED if requested <= remaining else State.REFUSED, requested)]
+        return None
+    allowed = config.privacy.epsilon <= _account(entries, config.dataset).remaining
+    return State.RESERVED if allowed else State.REFUSED, config.privacy.epsilon
 
 
-def _spending(entries: Sequence[Entry], config: ReleaseConfig) -> list[Line]:
+def _spending(entries: Sequence[Entry], config: ReleaseConfig) -> Line | None:
     spent = _state_of(entries, config.draw_id) is State.SPENT
-    return [] if spent else [(State.SPENT, config.privacy.epsilon)]
+    return None if spent else (State.SPENT, config.privacy.epsilon)
 
 
 def _row(entry: Entry) -> tuple[object, ...]:

@@ -25,6 +25,13 @@ def test_old_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str)
         session._require_java()
 
 
+def test_java_that_is_no_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (fake_java(tmp_path, "17") / "bin/java").write_text("not a program")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(EnvironmentProblem, match="no Java that runs"):
+        session._require_java()
+
+
 def test_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))

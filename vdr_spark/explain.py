@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.privacy.mechanism import mechanism_of
@@ -101,10 +102,14 @@ def _noise(config: ReleaseConfig) -> list[str]:
     deviation = mechanism_of(config.privacy).variance ** 0.5
     expected = config.privacy.total_pings / config.domain.size
     return [
-        f"  scale k / epsilon = {config.privacy.bound} / {config.privacy.epsilon} "
+        f"  scale k / epsilon = {config.privacy.bound} / {_bracketed(config.privacy.epsilon)} "
         f"= {float(config.privacy.scale):.4g}, standard deviation {deviation:.4g} in every cell",
         f"  pings in the mean cell before bounding: {expected:.3g}",
     ]
+
+
+def _bracketed(epsilon: Fraction) -> str:
+    return str(epsilon) if epsilon.denominator == 1 else f"({epsilon})"
 
 
 def _sizes(config: ReleaseConfig) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from vdr_spark.errors import VdrError
+from vdr_spark.errors import EnvironmentProblem, VdrError
 
 
 class Busy(VdrError):
@@ -27,8 +27,12 @@ def exclusive(path: str, busy: str | None = None) -> Iterator[None]:
     if "://" in path:
         yield
         return
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w") as file:
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        file = open(path, "w")  # noqa: SIM115  closed below, where the lock is given back
+    except OSError as problem:
+        raise EnvironmentProblem(f"{Path(path).parent} cannot be written to: {problem.strerror}") from None
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | (fcntl.LOCK_NB if busy else 0))
         except BlockingIOError:

@@ -51,6 +51,7 @@ def spark_task(spark: SparkSession, progress: Progress, title: str) -> Iterator[
 def _watch(spark: SparkSession, update: Update, ended: threading.Event) -> None:
     context = getattr(spark, "sparkContext", None)  # Spark Connect has none: the bar then just waits
     seen: dict[int, tuple[int, int]] = {}
+    share = 0.0
     while context is not None and not ended.wait(_POLL_SECONDS):
         tracker = context.statusTracker()
         for number in tracker.getActiveStageIds():
@@ -59,5 +60,6 @@ def _watch(spark: SparkSession, update: Update, ended: threading.Event) -> None:
                 seen[number] = (stage.numCompletedTasks, stage.numTasks)
         if seen:
             done, total = (sum(values) for values in zip(*seen.values(), strict=True))
-            # Later stages are not known yet, so the bar never claims to be full.
-            update(min(0.97, done / total), f"{len(seen)} Spark stages")
+            # Later stages are not known yet: the bar never claims to be full, and does not go back when one begins.
+            share = max(share, min(0.97, done / total))
+            update(share, f"Spark stage {len(seen)}")

@@ -57,7 +57,10 @@ def _submitted(settings: SparkSettings, app_name: str) -> SparkSession:
     builder = SparkSession.builder.appName(app_name)
     for key, value in (_common_conf() | settings.conf).items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    spark = builder.getOrCreate()
+    # A cluster's INFO lines bury ours by the thousand, and tell the sizes of shuffle blocks.
+    spark.sparkContext.setLogLevel("WARN")
+    return spark
 
 
 def _local(settings: SparkSettings, app_name: str) -> SparkSession:
@@ -84,6 +87,8 @@ def _common_conf() -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         # Shuffle files hold exact data. Under a key that lives in memory, what a killed process leaves is unreadable.
         "spark.io.encryption.enabled": "true",
+        # Nanosecond timestamps, which pandas writes, come as numbers that the readers understand.
+        "spark.sql.legacy.parquet.nanosAsLong": "true",
         # A row of `noisy_slices` is a whole slice: few rows a batch, or a batch does not fit a Python worker.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
     }
@@ -102,7 +107,7 @@ def _machine_conf(settings: SparkSettings, log4j: Path) -> dict[str, str]:
         "spark.databricks.delta.snapshotPartitions": "2",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / f"vdr-warehouse-{os.getpid()}"),
+        "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / "vdr-warehouse"),
     }
 
 
@@ -137,11 +142,14 @@ def _require_java() -> None:
     if java is None or not Path(java).exists():
         where = f"JAVA_HOME is {home}, which has no bin/java" if home else "there is no `java` on the PATH"
         raise EnvironmentProblem(f"Spark needs Java {OLDEST_JAVA} or newer, but {where}. {advice}")
-    text = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    try:
+        text = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    except OSError as problem:
+        raise EnvironmentProblem(f"{java} is no Java that runs ({problem.strerror}). {advice}") from None
     found = re.search(r'version "(?:1\.)?(\d+)', text)
     if found is None or int(found[1]) < OLDEST_JAVA:
-        what = f"version {found[1]}" if found else "no version it would name"
-        raise EnvironmentProblem(f"Spark needs Java {OLDEST_JAVA} or newer, but {java} is {what}. {advice}")
+        what = f"is version {found[1]}" if found else "does not name its version"
+        raise EnvironmentProblem(f"Spark needs Java {OLDEST_JAVA} or newer, but {java} {what}. {advice}")
 
 
 @contextmanager

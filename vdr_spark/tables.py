@@ -6,8 +6,11 @@ from dataclasses import dataclass
 
 import delta.exceptions.captured  # noqa: F401  makes Python exceptions of Delta's conflicts
 from delta.tables import DeltaTable
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+
+from vdr_spark.errors import InvalidConfig
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,10 @@ def create_if_missing(spark: SparkSession, path: str, table: Table) -> None:
     builder = builder.property("delta.appendOnly", "true")
     for name, rule in table.constraints.items():
         builder = builder.property(f"delta.constraints.{name}", rule)
-    builder.execute()
+    try:
+        builder.execute()
+    except AnalysisException:
+        raise InvalidConfig(f"{path} holds something that is no Delta table; choose another place for it") from None
 
 
 def append_once(frame: DataFrame, path: str, table: Table, transaction: str, version: int = 1) -> None:

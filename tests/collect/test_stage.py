@@ -245,6 +245,20 @@ def test_a_wrong_schema_books_nothing(spark: SparkSession, small_config: Small) 
     assert Ledger(spark, Workspace.of(config).ledger).entries() == []
 
 
+def test_a_damaged_file_is_a_sentence_and_the_reservation_is_kept(spark: SparkSession, small_config: Small) -> None:
+    config = small_config()
+    write_pings(config.input.path, config.domain, [("CANARY", 3)] * 50)
+    whole = (Path(config.input.path) / "part.parquet").read_bytes()
+    damaged = Path(config.input.path) / "torn.parquet"
+    damaged.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InvalidInput, match=r"torn\.parquet cannot be read") as refusal:
+        collect(spark, config)
+    assert "CANARY" not in str(refusal.value)
+    damaged.unlink()
+    assert collect(spark, config) is True
+    assert Ledger(spark, Workspace.of(config).ledger).account(config.dataset).committed == config.privacy.epsilon
+
+
 def test_the_same_seed_gives_the_same_tensor_however_the_rows_lie(spark: SparkSession, small_config: Small) -> None:
     rng = np.random.default_rng(1)
     config = small_config("privacy.test_seed=5", "privacy.k=3", "privacy.budget=100")

@@ -39,6 +39,11 @@ Small = Callable[..., ReleaseConfig]
         ("denoise.model=magic", "denoise.model", "'temporal'"),
         ("denoise={model: identity, fusion: true}", "denoise", "needs a model"),
         ("name=Robert'); DROP TABLE cells", "name", "pattern"),
+        ("privacy.epsilon=1e999999999", "privacy.epsilon", "18 digits"),
+        ("privacy.k=1e999999999", "privacy.k", "whole number"),
+        ("privacy.k=1e18", "privacy", "at most 2**50"),
+        ("period.start=20200107", "period.start", "date or time"),
+        ("period.end=9999-12-31T23:00", "period.end", "1900 to 2200"),
         ("input.layout=shapefile", "input.layout", "'veraset'"),
     ],
 )
@@ -47,6 +52,15 @@ def test_refused_with_parameter_rule_and_value(small_config: Small, override: st
         small_config(override)
     lines = str(refusal.value).splitlines()
     assert any(line.strip().startswith(parameter + ":") and rule in line for line in lines), lines
+
+
+def test_output_must_not_lie_among_the_pings(small_config: Small) -> None:
+    with pytest.raises(InvalidConfig, match=r"must not lie in `input\.path`"):
+        small_config("output=somewhere/below", "input.path=somewhere")
+
+
+def test_a_folder_may_hold_what_yaml_takes_for_a_comment(small_config: Small) -> None:
+    assert small_config("output=/tmp/a b #1").output == "/tmp/a b #1"
 
 
 def test_a_seed_is_refused_where_pings_are_not_generated(small_config: Small) -> None:

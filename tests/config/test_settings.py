@@ -55,6 +55,13 @@ def test_another_denoiser_is_another_release_of_the_same_draw(small_config: Smal
     assert temporal.release_id != identity.release_id
 
 
+def test_settings_of_a_model_that_is_not_used_make_no_difference(small_config: Small) -> None:
+    unused = small_config("denoise.vqvae.epochs=9", "denoise.device=cpu", "refine.concentration=0.1")
+    assert unused.release_id == small_config().release_id
+    used = small_config("denoise.model=vqvae", "denoise.vqvae.epochs=9")
+    assert used.release_id != small_config("denoise.model=vqvae", "denoise.vqvae.epochs=8").release_id
+
+
 def test_a_larger_budget_is_the_same_draw(small_config: Small) -> None:
     assert small_config().draw_id == small_config("privacy.budget=100").draw_id
 

@@ -182,6 +182,11 @@ def test_extreme_times_do_not_overflow_later_arithmetic(spark: SparkSession, tmp
     seconds = [row[3] for row in rows(read_pings(spark, settings(as_number)))]
     assert seconds[2:] == [None, 0]
     assert all(abs(value) < 3e11 for value in seconds[:2])
+    as_clock = write_parquet(tmp_path / "c.parquet", **numbers, ts=whole.cast(pa.timestamp("us")))
+    assert [row[3] for row in rows(read_pings(spark, settings(as_clock, timezone="Asia/Tokyo")))][:3] == [None] * 3
+    texts = ["294247-01-10T04:00:54", "+294247-01-10 04:00:54", "-290308-12-21 19:59:06", "9" * 23]
+    as_text = write_parquet(tmp_path / "d.parquet", **numbers, ts=pa.array(texts))
+    assert [row[3] for row in rows(read_pings(spark, settings(as_text, timezone="Asia/Tokyo")))] == [None] * 4
 
 
 def test_a_table_without_rows(spark: SparkSession, tmp_path: Path) -> None:
@@ -250,8 +255,10 @@ def test_a_row_taken_for_a_header_is_not_repeated(spark: SparkSession, tmp_path:
     assert "29.7" not in said
 
 
-def test_a_header_of_other_names_is_repeated(spark: SparkSession, tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text(f"who,where\n{SECRET},29.7604\n")
+@pytest.mark.parametrize("first", [f"{SECRET} 29.7612 95.3711 2020-01-07 13:00:05", f"{SECRET},Main Street,x,y"])
+def test_a_first_line_that_might_be_a_person_is_never_repeated(spark: SparkSession, tmp_path: Path, first: str) -> None:
+    (tmp_path / "a.csv").write_text(first + "\n")
     said = refusal(spark, settings(tmp_path, format="csv"))
-    assert "`who`, `where`" in said
-    assert SECRET not in said
+    assert "none of that name" in said
+    for part in (SECRET, "29.7612", "Main Street"):
+        assert part not in said

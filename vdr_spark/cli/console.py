@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import time
 import warnings
@@ -17,6 +19,7 @@ from vdr_spark.progress import Update
 
 console = Console(highlight=False, soft_wrap=True)
 _errors = Console(stderr=True, highlight=False, soft_wrap=True)
+INTERRUPTED = 130  # the exit code that shells expect after Ctrl-C
 _PLAIN_SECONDS = 15.0  # between two lines where there is no terminal to draw on
 
 
@@ -65,6 +68,20 @@ def caution(text: str) -> None:
     _errors.print(f"[yellow]![/yellow] {text}")
 
 
+def leave_on_interrupt() -> None:
+    """Make Ctrl-C end the process at once, with a sentence.
+
+    PySpark's own handler, and Python's, break into a conversation with Java and end in screens of traces. Every stage
+    survives `kill -9`, so leaving without a goodbye is safe; the Java process ends with ours.
+    """
+
+    def leave(*_: object) -> None:
+        print("\nInterrupted. The same command takes up where this one stopped.", file=sys.stderr, flush=True)
+        os._exit(INTERRUPTED)
+
+    signal.signal(signal.SIGINT, leave)
+
+
 def run(command: Callable[[], object]) -> int:
     """Call a command; the exit code. A user's mistake is a sentence, a defect of ours keeps its trace."""
     # Libraries' warnings about their own future mean nothing to the person at the terminal.
@@ -76,9 +93,6 @@ def run(command: Callable[[], object]) -> int:
         _errors.print(f"[bold red]Error[/bold red] ({type(problem).__name__}): ", end="")
         _errors.print(str(problem), markup=False)
         return 2
-    except KeyboardInterrupt:
-        _errors.print("Interrupted. The same command takes up where this one stopped.")
-        return 130
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 1
     finally:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from pyspark.sql import SparkSession
 
-from vdr_spark.cli.console import caution, console
+from vdr_spark.cli.console import caution, console, leave_on_interrupt
 from vdr_spark.config import ReleaseConfig, load_config
 from vdr_spark.session import spark_session
 
@@ -36,6 +36,7 @@ def open_spark(config: ReleaseConfig, app_name: str) -> SparkSession:
     """The session, with a sign of life while a JVM starts."""
     with console.status("starting Spark ..."):
         spark = spark_session(config.spark, f"vdr {app_name} {config.name}")
+    leave_on_interrupt()
     if spark.conf.get("spark.eventLog.enabled", "false") == "true":
         caution("Spark keeps an event log here. It counts rows, exactly: let nobody but the operator read it.")
     return spark

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from vdr_spark.collect.bounding import SampleKey, sample_and_count
@@ -9,7 +13,7 @@ from vdr_spark.collect.locate import locate
 from vdr_spark.collect.noisy_slices import add_noise, is_stored, remove_strays, store_noisy_slices
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.data.readers import read_pings
-from vdr_spark.errors import LedgerConflict
+from vdr_spark.errors import InvalidInput, LedgerConflict
 from vdr_spark.locks import exclusive
 from vdr_spark.privacy.ledger import Ledger, State
 from vdr_spark.privacy.mechanism import mechanism_of
@@ -45,6 +49,22 @@ def collect(spark: SparkSession, config: ReleaseConfig) -> bool:
         key = SampleKey.drawn() if seed is None else SampleKey.seeded(seed)
         packed = sample_and_count(locate(pings, grid), grid, privacy.bound, key, partitions)
         noisy = add_noise(packed, grid, mechanism_of(privacy), min(grid.slices, partitions), seed)
-        store_noisy_slices(noisy, workspace, privacy.protected)
+        try:
+            store_noisy_slices(noisy, workspace, privacy.protected)
+        except (PySparkException, Py4JJavaError) as problem:
+            raise _unreadable(problem, config) from None
         ledger.mark_spent(config)
         return True
+
+
+def _unreadable(problem: Exception, config: ReleaseConfig) -> Exception:
+    """A damaged file is the user's to mend, and Spark's account of it may quote data; anything else stays as it is."""
+    text = str(problem)
+    if not re.search("FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|PARQUET_COLUMN_DATA_TYPE_MISMATCH", text):
+        return problem
+    file = re.search(r"(?:file:|\w+://)\S+?\.(?:parquet|csv|txt|gz)\b", text)
+    which = file[0] if file else f"a file in {config.input.path}"
+    return InvalidInput(
+        f"input.path: {which} cannot be read: it is damaged, or its columns have other types than the other files'. "
+        "Mend or remove it and run the same command again; the epsilon stays reserved and is not taken twice."
+    )

@@ -70,6 +70,8 @@ def _override(tree: dict[str, Any], override: str) -> None:
         value = yaml.load(text, _PlainLoader)
     except yaml.YAMLError:
         value = text
+    if "#" in text and isinstance(value, str | None):
+        value = text  # a folder's name may hold what YAML takes for a comment
     *sections, last = key.strip().split(".")
     node = tree
     for section in sections:

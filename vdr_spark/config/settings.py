@@ -15,20 +15,24 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
-from vdr_spark.config.values import parse_count, parse_epsilon, parse_seconds, parse_zone
+from vdr_spark.config.values import check_year, parse_count, parse_epsilon, parse_moment, parse_seconds, parse_zone
 from vdr_spark.grid import Box, Grid
 
 Epsilon = Annotated[Fraction, BeforeValidator(parse_epsilon), PlainSerializer(str)]
 Count = Annotated[int, BeforeValidator(parse_count)]
 Seconds = Annotated[int, BeforeValidator(parse_seconds)]
 Zone = Annotated[str, BeforeValidator(parse_zone)]
+Moment = Annotated[datetime, BeforeValidator(parse_moment), AfterValidator(check_year)]
 # Names become folder names, table values and SQL literals: nothing that needs quoting.
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
 Degrees = Annotated[float, Field(allow_inf_nan=False)]
 # Paths are strings, not `pathlib`: they may be s3a://, abfss:// or a Unity Catalog volume.
 Location = Annotated[str, Field(min_length=1)]
+
+
+_LARGEST_SCALE = 2**50  # beyond, noise might not fit the 64-bit integers it is stored in
 
 
 class Section(BaseModel):
@@ -110,8 +114,8 @@ class GridSettings(Section):
 class PeriodSettings(Section):
     """The published period, cut into slices of equal length. The end is not part of it."""
 
-    start: datetime
-    end: datetime
+    start: Moment
+    end: Moment
     slice: Seconds = 10_800
     timezone: Zone = "UTC"  # of `start` and `end` where they carry none
 
@@ -147,6 +151,8 @@ class PrivacySettings(Section):
     def _consistent(self) -> PrivacySettings:
         if (self.k is None) == (self.lambda_ is None):
             raise ValueError("give either `k` or `lambda` (k = lambda * total_pings), not both, not neither")
+        if self.scale > _LARGEST_SCALE:
+            raise ValueError(f"k / epsilon, the scale of the noise, must be at most 2**50, not {float(self.scale):.3g}")
         if self.bound < 1:
             raise ValueError(f"lambda * total_pings must be at least 1, not {self.lambda_} * {self.total_pings}")
         if self.budget is not None and self.budget < self.epsilon:
@@ -239,6 +245,15 @@ class ReleaseConfig(Section):
     spark: SparkSettings = SparkSettings()
 
     @model_validator(mode="after")
+    def _output_apart_from_the_pings(self) -> ReleaseConfig:
+        pings, output = absolute(self.input.path).rstrip("/"), absolute(self.output).rstrip("/")
+        if output == pings or output.startswith(pings + "/"):
+            raise ValueError(
+                f"`output` ({self.output}) must not lie in `input.path`: raw pings would lie beside releases"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _seeds_are_for_generated_pings(self) -> ReleaseConfig:
         if not self.privacy.protected and self.synth is None:
             raise ValueError(
@@ -268,7 +283,16 @@ class ReleaseConfig(Section):
     @property
     def release_id(self) -> str:
         """Identifies what is published: a draw and how it was denoised and refined."""
-        settings = self.model_dump(mode="json", include={"denoise", "refine"})
+        settings: dict[str, Any] = {
+            "model": self.denoise.model,
+            "fused": self.denoise.fused,
+            "refine": self.refine.method,
+        }
+        # Only what the release is made with: settings of a model that is not used make no difference.
+        if self.denoise.model == "vqvae":
+            settings["vqvae"] = self.denoise.vqvae.model_dump(mode="json")
+        if self.refine.method == "gamma":
+            settings["concentration"] = self.refine.concentration
         return f"{self.draw_id}-{_digest(settings)[:6]}"
 
     @property
@@ -282,6 +306,12 @@ class ReleaseConfig(Section):
             found.append(f"epsilon = {float(self.privacy.epsilon):g} is a weak promise; below 10 is good practice.")
         if not self.privacy.protected:
             found.append("privacy.test_seed is set: the noise can be computed by anyone. Protects nobody.")
+        noise = 3 * float(self.privacy.scale) * (2 * self.domain.size) ** 0.5
+        if noise > self.privacy.total_pings:
+            found.append(
+                f"the noise of all cells together may exceed {noise:.3g} pings, more than privacy.total_pings: the "
+                "release will say little. Fewer cells, a smaller k or a larger epsilon would help."
+            )
         if self.ledger is None:
             found.append(
                 "ledger: not set, so the budget book lies in `output` and another output folder starts another book. "

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal, InvalidOperation
+from datetime import datetime
+from decimal import Decimal
 from fractions import Fraction
 from zoneinfo import ZoneInfo
 
@@ -15,8 +16,12 @@ def parse_epsilon(value: object) -> Fraction:
     rule = "must be a positive number, as a decimal (0.2) or a fraction (1/5)"
     if isinstance(value, bool) or not isinstance(value, int | float | str | Fraction):
         raise ValueError(rule)
+    text = str(value).strip()
+    exponent = re.search(r"[eE]([+-]?\d+)$", text)
+    if len(text) > 60 or (exponent and abs(int(exponent[1])) > 18):
+        raise ValueError("must be written with at most 18 digits")
     try:
-        epsilon = Fraction(value) if isinstance(value, Fraction) else Fraction(str(value).strip())
+        epsilon = Fraction(text)
     except (ValueError, ZeroDivisionError):
         raise ValueError(rule) from None
     if epsilon <= 0:
@@ -36,7 +41,7 @@ def parse_count(value: object) -> object:
             number = Decimal(str(value).replace("_", ""))
             if number != number.to_integral_value() or abs(number) > 10**18:
                 raise ValueError("must be a whole number")
-        except InvalidOperation:
+        except ArithmeticError:
             raise ValueError("must be a whole number") from None
         return int(number)
     return value
@@ -48,6 +53,19 @@ def parse_seconds(value: object) -> int:
     if match is None or isinstance(value, bool) or int(match[1]) == 0:
         raise ValueError('must be a length of time such as "3h", "30min" or "1d"')
     return int(match[1]) * _UNITS[match[2] or "s"]
+
+
+def parse_moment(value: object) -> object:
+    """A date or time; a plain number would be taken for seconds since 1970, which nobody means by 20200107."""
+    if isinstance(value, int | float):
+        raise ValueError("must be a date or time such as 2020-01-07 or 2020-01-07T06:00")
+    return value
+
+
+def check_year(moment: datetime) -> datetime:
+    if not 1900 <= moment.year <= 2200:
+        raise ValueError("must lie in the years 1900 to 2200")
+    return moment
 
 
 def parse_zone(value: object) -> str:

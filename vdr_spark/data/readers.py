@@ -27,7 +27,6 @@ _EXPECTED = {
     "lon": "a number",
     "ts": "a timestamp, a number counted from 1970, or text",
 }
-_NAME_LIKE = re.compile(r"[A-Za-z_][\w .:/()-]*")
 
 
 def read_pings(spark: SparkSession, settings: InputSettings) -> DataFrame:
@@ -148,12 +147,12 @@ def _find(ours: str, stored: DataFrame, settings: InputSettings, layout: Layout)
 
 
 def _what_is_there(names: list[str], form: str) -> str:
-    """The names that were found, unless they look like a row of data: those are nobody's to print."""
-    if form != "csv" or all(_NAME_LIKE.fullmatch(name) for name in names):
+    """The names that were found, but of CSV only their number: without a header, the first line is a person's row."""
+    if form != "csv":
         return "found " + ", ".join(f"`{name}`" for name in names)
     return (
-        f"the first line has {len(names)} fields that do not look like names of columns; "
-        "if the files have no header, set input.header: false"
+        f"the first line has {len(names)} fields, none of that name; "
+        "if the files have no header, set input.header: false, and mind input.separator"
     )
 
 

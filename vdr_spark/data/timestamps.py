@@ -56,8 +56,11 @@ def _wall_clock(value: Column, zone: str) -> Column:
     """The instant at which a clock in `zone` shows `value`; an hour that DST skips is read an hour later."""
     # Casting TIMESTAMP_NTZ to TIMESTAMP goes through the session's zone. unix_timestamp of one does not: it
     # counts the seconds of the clock's face as though it hung in UTC, where to_utc_timestamp expects them.
+    seconds = F.unix_timestamp(value)
+    # Before anything is multiplied or moved: times near the ends of what Spark can hold would overflow.
+    seconds = F.when(seconds.between(_FIRST_US // 1_000_000, _LAST_US // 1_000_000), seconds)
     second = F.extract(F.lit("SECOND"), value)
-    micros = F.unix_timestamp(value) * 1_000_000 + ((second - F.floor(second)) * 1_000_000).cast("bigint")
+    micros = seconds * 1_000_000 + ((second - F.floor(second)) * 1_000_000).cast("bigint")
     return F.to_utc_timestamp(F.timestamp_micros(micros), zone)
 
 

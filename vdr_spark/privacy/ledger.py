@@ -214,5 +214,6 @@ def _refusal(config: ReleaseConfig, account: Account) -> str:
     return (
         f"the budget of dataset `{account.dataset}` does not allow this release: requested epsilon {requested}, "
         f"granted {account.granted}, already reserved or spent {account.committed}, remaining {account.remaining}, "
-        f"short by {requested - account.remaining}. Lower privacy.epsilon, or have more granted (vdr budget grant)."
+        f"short by {requested - account.remaining}. Lower privacy.epsilon, or have more granted (vdr budget grant); "
+        "privacy.budget only opens an account."
     )

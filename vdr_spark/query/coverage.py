@@ -96,4 +96,6 @@ def in_utc(name: str, moment: datetime) -> datetime:
             f"{name} must carry a time zone, not {moment.isoformat(' ')} without one; "
             "write it as 2020-01-08T18:00+00:00, or set tzinfo"
         )
+    if not 1900 <= moment.year <= 2200:
+        raise InvalidQuery(f"{name} must lie in the years 1900 to 2200, not {moment.year}")
     return moment.astimezone(UTC)

@@ -35,22 +35,27 @@ def read_release(spark: SparkSession, output: str, release_id: str | None = None
     return Release(row.release_id, grid, counts, deviation, row.protected)
 
 
-def register_views(spark: SparkSession, output: str) -> None:
-    """Temporary views `cells` and `releases` over an output folder, for SQL."""
-    for name in (CELLS.name, RELEASES.name):
-        _require(spark, output, name)
-        spark.read.format("delta").load(_table(output, name)).createOrReplaceTempView(name)
+def register_views(spark: SparkSession, output: str, release_id: str | None = None) -> None:
+    """Temporary views for SQL: `cells` of one release, the newest where no id is given, and all `releases`.
+
+    The table behind `cells` holds every release; adding those up would count people several times.
+    """
+    row = _release_row(spark, output, release_id)
+    cells = spark.read.format("delta").load(_table(output, CELLS.name))
+    cells.where(F.col("release_id") == row.release_id).createOrReplaceTempView("cells")
+    spark.read.format("delta").load(_table(output, RELEASES.name)).createOrReplaceTempView("releases")
 
 
 def _release_row(spark: SparkSession, output: str, release_id: str | None) -> Row:
     _require(spark, output, RELEASES.name)
-    rows = spark.read.format("delta").load(_table(output, RELEASES.name))
-    if release_id is not None:
-        rows = rows.where(F.col("release_id") == release_id)
-    found = rows.orderBy(F.col("created").desc()).head()
-    if found is None:
-        raise StageMissing(f"release {release_id} is not published in {output}; run `vdr release` first")
-    return found
+    rows = spark.read.format("delta").load(_table(output, RELEASES.name)).orderBy(F.col("created").desc()).collect()
+    for row in rows:
+        if release_id in (None, row.release_id):
+            return row
+    there = ", ".join(row.release_id for row in rows) or "none"
+    raise StageMissing(
+        f"release {release_id} is not published in {output}; run `vdr release` first, or ask one that is there: {there}"
+    )
 
 
 def _table(output: str, name: str) -> str:

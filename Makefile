@@ -14,7 +14,7 @@ help: ## list the commands
 
 setup: $(READY) ## make .venv with the exact pins of requirements.lock (about 2 minutes, once)
 
-# Names and versions are pinned in requirements.lock. A CPU-only torch: `UV_TORCH_BACKEND=cpu make setup`.
+# Names and versions are pinned in requirements.lock, PyTorch's CUDA libraries among them (Linux).
 $(READY): pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || \
 	  { echo "VDR needs Python 3.11, and '$(PYTHON)' is $$($(PYTHON) -V 2>&1). Name one: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11" >&2; exit 1; }
@@ -49,7 +49,7 @@ bench-noise: $(READY) ## samples a second: our exact noise, OpenDP's, NumPy's fl
 	@$(BIN)/python benchmarks/noise.py
 
 wheel: $(READY) ## build the wheel into dist/
-	@$(BIN)/python -m build --wheel --installer uv --outdir dist .
+	@$(BIN)/uv build --quiet --wheel --out-dir dist .
 
 clean-demo: ## throw away the demo's output, budget book included
 	@rm -rf out/demo

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from tests.conftest import write_pings
 from vdr_spark.collect.noisy_slices import live_files
-from vdr_spark.collect.stage import collect
+from vdr_spark.collect.stage import _unreadable, collect
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.slices import read_slices
 from vdr_spark.errors import BudgetExceeded, InvalidInput, LedgerConflict
@@ -257,6 +257,13 @@ def test_a_damaged_file_is_a_sentence_and_the_reservation_is_kept(spark: SparkSe
     damaged.unlink()
     assert collect(spark, config) is True
     assert Ledger(spark, Workspace.of(config).ledger).account(config.dataset).committed == config.privacy.epsilon
+
+
+def test_a_file_named_after_its_user_is_not_named(small_config: Small) -> None:
+    problem = RuntimeError("[FAILED_READ_FILE.NO_HINT] while reading file:/data/new_CANARY.txt")
+    taxis = small_config("input.layout=cabspotting", "synth=null")
+    assert "CANARY" not in str(_unreadable(problem, taxis))
+    assert "CANARY" in str(_unreadable(problem, small_config()))
 
 
 def test_the_same_seed_gives_the_same_tensor_however_the_rows_lie(spark: SparkSession, small_config: Small) -> None:

@@ -12,6 +12,7 @@ from vdr_spark.collect.bounding import SampleKey, sample_and_count
 from vdr_spark.collect.locate import locate
 from vdr_spark.collect.noisy_slices import add_noise, is_stored, remove_strays, store_noisy_slices
 from vdr_spark.config import ReleaseConfig
+from vdr_spark.data.layouts import LAYOUTS
 from vdr_spark.data.readers import read_pings
 from vdr_spark.errors import InvalidInput, LedgerConflict
 from vdr_spark.locks import exclusive
@@ -63,7 +64,9 @@ def _unreadable(problem: Exception, config: ReleaseConfig) -> Exception:
     if not re.search("FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|PARQUET_COLUMN_DATA_TYPE_MISMATCH", text):
         return problem
     file = re.search(r"(?:file:|\w+://)\S+?\.(?:parquet|csv|txt|gz)\b", text)
-    which = file[0] if file else f"a file in {config.input.path}"
+    # Where a file is named after its user, its name is nobody's to print.
+    tells = LAYOUTS[config.input.layout].user_in_file_name is not None
+    which = f"a file in {config.input.path}" if file is None or tells else file[0]
     return InvalidInput(
         f"input.path: {which} cannot be read: it is damaged, or its columns have other types than the other files'. "
         "Mend or remove it and run the same command again; the epsilon stays reserved and is not taken twice."

@@ -12,7 +12,7 @@ from tests.conftest import write_pings
 from vdr_spark.collect.noisy_slices import live_files
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.slices import read_slices
-from vdr_spark.errors import StageMissing
+from vdr_spark.errors import InvalidConfig, StageMissing
 from vdr_spark.pipeline import run_release, run_stage
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.release.read import read_release
@@ -101,3 +101,24 @@ def test_a_seeded_run_is_marked_for_ever(spark: SparkSession, small_config: Smal
     assert row is not None
     assert row.protected is False
     assert "protects nobody" in row.statement
+
+
+def test_several_regions_become_releases_of_one_draw(spark: SparkSession, small_config: Small) -> None:
+    boxes = "{north: {south: 30, west: 10, north: 31, east: 11}, south: {south: 20, west: 10, north: 21, east: 11}}"
+    config = small_config("region=null", f"regions={boxes}", "synth=null", "privacy.bounding=weight")
+    north, south = config.grids
+    rng = np.random.default_rng(3)
+    for name, grid, pings in (("north", north, 3000), ("south", south, 1000)):
+        rows = [(f"{name}{user}", int(rng.integers(0, grid.size))) for user in range(pings)]
+        write_pings(config.input.path, grid, rows)
+        (Path(config.input.path) / "part.parquet").rename(Path(config.input.path) / f"{name}.parquet")
+    run_release(spark, config)
+    first, second = (read_release(spark, config.output, view.release_id) for view in config.views())
+    assert (first.grid.box, second.grid.box) == (north.box, south.box)
+    assert first.release_id != second.release_id
+    total = config.privacy.total_pings
+    assert first.counts.sum() + second.counts.sum() == pytest.approx(total, rel=0.3)
+    rows = spark.read.format("delta").load(Workspace.of(config).table("releases")).collect()
+    assert {(row.region, row.draw_id) for row in rows} == {("north", config.draw_id), ("south", config.draw_id)}
+    with pytest.raises(InvalidConfig, match="focus: this release has several regions"):
+        _ = config.release_id

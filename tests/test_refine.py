@@ -23,16 +23,16 @@ def test_gamma_minimises_the_squared_error_of_the_noisy_tensor(small_config: Sma
     config = config.model_copy(update={"refine": config.refine.model_copy(update={"concentration": (shares**2).sum()})})
     factors = np.linspace(0.1, 5, 200)
     best = factors[np.argmin([np.square(factor * noisy - truth).sum() for factor in factors])]
-    assert gamma(config, kept.sum()) == pytest.approx(best, rel=0.1)
-    assert ratio(config, kept.sum()) > 1.2 * best  # plain N / n would blow the noise up
+    assert gamma(config, kept.sum(), config.privacy.total_pings) == pytest.approx(best, rel=0.1)
+    assert ratio(config, kept.sum(), config.privacy.total_pings) > 1.2 * best  # plain N / n would blow the noise up
 
 
 def test_gamma_by_hand(small_config: Small) -> None:
     config = small_config("privacy.total_pings=1000", "privacy.k=3", "privacy.epsilon=1.5", "refine.concentration=0.01")
     m, n = config.domain.size, 400.0
     expected = n * 1000 * 0.01 / (2 * m * 9 / 2.25 + 0.99 * n + 0.01 * n * n)
-    assert gamma(config, n) == pytest.approx(expected)
-    assert ratio(config, n) == 2.5
+    assert gamma(config, n, config.privacy.total_pings) == pytest.approx(expected)
+    assert ratio(config, n, config.privacy.total_pings) == 2.5
 
 
 @pytest.mark.parametrize(("total", "expected"), [(-50.0, 1.0), (300.0, 300.0), (5000.0, 1000.0)])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.privacy.mechanism import mechanism_of
+from vdr_spark.privacy.mechanism import noise_variance
 from vdr_spark.workspace import Workspace
 
 # Bytes, from runs of the demo and of 576 x 576 x 96 cells; what they are used for is rounded anyway.
@@ -99,7 +99,7 @@ def _promise(config: ReleaseConfig) -> list[str]:
 
 
 def _noise(config: ReleaseConfig) -> list[str]:
-    deviation = mechanism_of(config.privacy).variance ** 0.5
+    deviation = noise_variance(config.privacy) ** 0.5
     expected = config.privacy.total_pings / config.domain.size
     return [
         f"  scale k / epsilon = {config.privacy.bound} / {_bracketed(config.privacy.epsilon)} "

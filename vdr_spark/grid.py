@@ -38,6 +38,11 @@ class Box:
         half_lon = half_lat / math.cos(math.radians(lat))
         return cls(lat - half_lat, lon - half_lon, lat + half_lat, lon + half_lon)
 
+    def overlaps(self, other: Box) -> bool:
+        """Whether some point lies in both. Edges may touch: northern and eastern ones are outside."""
+        beside = self.east <= other.west or other.east <= self.west
+        return not (beside or self.north <= other.south or other.north <= self.south)
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -89,6 +94,10 @@ class Grid:
     def _start_us(self) -> int:
         return round(self.start.timestamp() * 1_000_000)
 
+    @property
+    def _end_us(self) -> int:
+        return self._start_us + self.slice_seconds * self.slices * 1_000_000
+
     def cell_of(
         self, lat: NDArray[np.float64], lon: NDArray[np.float64], ts_us: NDArray[np.int64]
     ) -> NDArray[np.int64]:
@@ -100,11 +109,12 @@ class Grid:
         t = (ts_us - self._start_us) // (self.slice_seconds * 1_000_000)
         inside = (lat >= box.south) & (lat < box.north) & (lon >= box.west) & (lon < box.east)
         inside &= (t >= 0) & (t < self.slices)
-        # A product may round up to the edge: what lies inside the box stays in its last row or column.
-        y = np.minimum(np.floor((lat[inside] - box.south) * self._per_lat).astype(np.int64), last)
-        x = np.minimum(np.floor((lon[inside] - box.west) * self._per_lon).astype(np.int64), last)
-        flat = np.full(lat.shape, -1, dtype=np.int64)
-        flat[inside] = (t[inside] * self.cells + y) * self.cells + x
+        with np.errstate(invalid="ignore"):  # what lies outside may be NaN or too large, and is thrown away
+            # A product may round up to the edge: what lies inside the box stays in its last row or column.
+            y = np.minimum(((lat - box.south) * self._per_lat).astype(np.int64), last)
+            x = np.minimum(((lon - box.west) * self._per_lon).astype(np.int64), last)
+        flat: NDArray[np.int64] = (t * self.cells + y) * self.cells + x
+        flat[~inside] = -1
         return flat
 
     def cell_column(self, lat: Column, lon: Column, ts: Column) -> Column:
@@ -113,14 +123,20 @@ class Grid:
 
         box, last, side = self.box, F.lit(self.cells - 1), F.lit(self.cells)
         t = F.floor((F.unix_micros(ts) - F.lit(self._start_us)) / F.lit(self.slice_seconds * 1_000_000))
-        # Spark orders NaN above every number, so it is outside too.
-        inside = (
-            (lat >= F.lit(box.south)) & (lat < F.lit(box.north)) & (lon >= F.lit(box.west)) & (lon < F.lit(box.east))
-        )
-        inside &= (t >= F.lit(0)) & (t < F.lit(self.slices))
         y = F.least(F.floor((lat - F.lit(box.south)) * F.lit(self._per_lat)), last)
         x = F.least(F.floor((lon - F.lit(box.west)) * F.lit(self._per_lon)), last)
-        return F.when(inside, (t * side + y) * side + x)
+        return F.when(self.inside_column(lat, lon, ts), (t * side + y) * side + x)
+
+    def inside_column(self, lat: Column, lon: Column, ts: Column) -> Column:
+        """Whether a ping lies in box and period, as comparisons that Spark can push down to the files."""
+        from pyspark.sql import functions as F
+
+        # Spark orders NaN above every number, so it is outside too.
+        inside = (lat >= F.lit(self.box.south)) & (lat < F.lit(self.box.north))
+        inside &= (lon >= F.lit(self.box.west)) & (lon < F.lit(self.box.east))
+        # Instants, not local times: a literal of a Python datetime would go through the session's zone.
+        start, end = (F.timestamp_micros(F.lit(us)) for us in (self._start_us, self._end_us))
+        return inside & (ts >= start) & (ts < end)
 
     def row_of(self, lat: float) -> int:
         """The row y that holds a latitude; may lie outside the grid."""

@@ -34,19 +34,23 @@ def _collect(spark: SparkSession, config: ReleaseConfig, progress: Progress) -> 
 
 
 def _denoise(spark: SparkSession, config: ReleaseConfig, progress: Progress) -> bool:
-    return denoise(_noisy_files(spark, config), config, progress)
+    files = _noisy_files(spark, config)
+    done = [denoise(files, view, progress) for view in config.views()]
+    return any(done)
 
 
 def _refine(spark: SparkSession, config: ReleaseConfig, progress: Progress) -> bool:
     with progress.task("refine: scale to all pings", 1) as update:
-        done = refine(_noisy_files(spark, config), config)
+        files = _noisy_files(spark, config)
+        done = [refine(files, view) for view in config.views()]
         update(1, "")
-    return done
+    return any(done)
 
 
 def _publish(spark: SparkSession, config: ReleaseConfig, progress: Progress) -> bool:
     with spark_task(spark, progress, "publish: write Delta tables"):
-        return publish(spark, config)
+        done = [publish(spark, view) for view in config.views()]
+    return any(done)
 
 
 STAGES: dict[str, Stage] = {
@@ -65,15 +69,18 @@ def run_stage(name: str, spark: SparkSession, config: ReleaseConfig, progress: P
 
 
 def run_release(spark: SparkSession, config: ReleaseConfig, progress: Progress | None = None) -> Release:
-    """Collect, denoise, refine and publish, as far as that was not done before; then read the release back."""
+    """Collect, denoise, refine and publish, as far as that was not done before; then read the release back.
+
+    Where the configuration has several regions, all of them are released, and the one in focus, or the first, is read.
+    """
     for name in RELEASE_STAGES:
         run_stage(name, spark, config, progress)
-    return read_release(spark, config.output, config.release_id)
+    return read_release(spark, config.output, config.views()[0].release_id)
 
 
 def _noisy_files(spark: SparkSession, config: ReleaseConfig) -> list[str]:
     workspace = Workspace.of(config)
-    if not is_stored(spark, workspace, config.domain):
+    if not is_stored(spark, workspace, config.grids):
         raise StageMissing(f"draw {workspace.draw_id} has no noisy tensor yet; run `vdr collect` first")
     remove_strays(spark, workspace)
     return live_files(spark, workspace)

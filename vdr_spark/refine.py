@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.denoise.slices import read_slices
+from vdr_spark.denoise.slices import read_region
 from vdr_spark.denoise.stage import DENOISED
 from vdr_spark.tensor_file import read_tensor, write_tensor
 from vdr_spark.workspace import Workspace, exists, write_json
@@ -31,12 +31,20 @@ def refine(files: Sequence[str], config: ReleaseConfig) -> bool:
     if exists(workspace.stage(REFINED)):
         return False
     denoised = read_tensor(workspace.stage(DENOISED), config.grid.cells)
-    kept = pings_kept(read_slices(files, config.domain), config.privacy.total_pings)
-    factor = FACTORS[config.refine.method](config, kept)
+    kept, total = pings_of_region(files, config)
+    factor = FACTORS[config.refine.method](config, kept, total)
     method = config.refine.method
     write_json(workspace.stage(REFINEMENT), {"method": method, "gamma": factor, "estimated_kept": kept})
     write_tensor(workspace.stage(REFINED), denoised.scaled(factor))
     return True
+
+
+def pings_of_region(files: Sequence[str], config: ReleaseConfig) -> tuple[float, float]:
+    """n and N of the configuration's region. Where a draw has several, N is shared out among them as n is."""
+    views = config.model_copy(update={"focus": None}).views()
+    kept = {view.focus: pings_kept(read_region(files, view), config.privacy.total_pings) for view in views}
+    ours = kept[config.focus]
+    return ours, config.privacy.total_pings * (ours / sum(kept.values()))
 
 
 def pings_kept(noisy: NDArray[np.float32], total_pings: int) -> float:
@@ -44,16 +52,16 @@ def pings_kept(noisy: NDArray[np.float32], total_pings: int) -> float:
     return min(float(total_pings), max(1.0, float(noisy.sum(dtype=np.float64))))
 
 
-def gamma(config: ReleaseConfig, kept: float) -> float:
+def gamma(config: ReleaseConfig, kept: float, total: float) -> float:
     """The paper's factor for a tensor that still carries its noise."""
-    n, total, share = kept, config.privacy.total_pings, config.refine.concentration
+    n, share = kept, config.refine.concentration
     noise = 2 * config.domain.size * float(config.privacy.scale) ** 2
     return n * total * share / (noise + (1 - share) * n + share * n**2)
 
 
-def ratio(config: ReleaseConfig, kept: float) -> float:
+def ratio(config: ReleaseConfig, kept: float, total: float) -> float:  # noqa: ARG001  as `gamma`
     """N / n."""
-    return config.privacy.total_pings / kept
+    return total / kept
 
 
 FACTORS = {"gamma": gamma, "ratio": ratio}

@@ -89,8 +89,6 @@ def _common_conf() -> dict[str, str]:
         "spark.io.encryption.enabled": "true",
         # Nanosecond timestamps, which pandas writes, come as numbers that the readers understand.
         "spark.sql.legacy.parquet.nanosAsLong": "true",
-        # A row of `noisy_slices` is a whole slice: few rows a batch, or a batch does not fit a Python worker.
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
     }
 
 
@@ -174,6 +172,22 @@ def _why_no_jvm(log: Path) -> str:
             f"out, set spark.delta_jars to a list of jar files or to `provided`. Ivy's words are in {log}"
         )
     return f"Spark's Java process did not start; what it said is in {log}"
+
+
+@contextmanager
+def settings_of_spark(spark: SparkSession, settings: dict[str, str]) -> Iterator[None]:
+    """Runtime settings of a session, for as long as a job needs them."""
+    before = {key: spark.conf.get(key, None) for key in settings}
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key, old in before.items():
+            if old is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, old)
 
 
 def _require_delta(spark: SparkSession) -> None:

@@ -45,8 +45,9 @@ NOISY_SLICES = Table(
     "Time slices with their noise, the only thing that later stages read. For private use; safe where protected.",
     (
         ("draw_id", "STRING", "the drawing of noise"),
-        ("slice", "INT", "number of the time slice"),
+        ("slice", "INT", "number of the time slice; those of a second region follow those of the first"),
         ("values", "ARRAY<BIGINT>", "M * M noisy counts, rows from south to north, each from west to east"),
+        ("unit", "BIGINT", "counts are in units of 1 / unit: 1, or more where pings have weights"),
         ("protected", "BOOLEAN", "false: the noise came from a test seed, anyone can take it away again"),
     ),
     {"slice_number": "slice >= 0"},
@@ -59,6 +60,7 @@ RELEASES = Table(
     (
         ("release_id", "STRING", "names the release in `cells`"),
         ("draw_id", "STRING", "the drawing of noise it is made from, as in the ledger"),
+        ("region", "STRING", "name of its box, where the draw has several; null where it has one"),
         ("dataset", "STRING", "whose budget was spent"),
         ("created", "TIMESTAMP", "when it was published"),
         ("protected", "BOOLEAN", "false: made with a test seed, protects nobody"),
@@ -134,6 +136,7 @@ def append_once(frame: DataFrame, path: str, table: Table, transaction: str, ver
     """
     writer = frame.write.format("delta").mode("append")
     writer = writer.option("txnAppId", transaction).option("txnVersion", version)
+    writer = writer.option("mergeSchema", "true")  # a table made by an older version gets the columns it lacks
     if table.partition:
         writer = writer.partitionBy(table.partition)
     writer.save(path)

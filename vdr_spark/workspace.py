@@ -34,7 +34,9 @@ class Workspace:
     def of(cls, config: ReleaseConfig) -> Workspace:
         root = absolute(config.output)
         ledger = absolute(config.ledger) if config.ledger else posixpath.join(root, "tables", "ledger")
-        return cls(root, config.draw_id, config.release_id, ledger)
+        # Before a region is chosen, there is a draw and no release yet.
+        release_id = config.release_id if len(config.views()) == 1 else config.draw_id
+        return cls(root, config.draw_id, release_id, ledger)
 
     def table(self, name: str) -> str:
         """Path of a Delta table: cells, releases or noisy_slices."""

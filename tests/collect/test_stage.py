@@ -14,7 +14,7 @@ from tests.conftest import write_pings
 from vdr_spark.collect.noisy_slices import live_files
 from vdr_spark.collect.stage import _unreadable, collect
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.denoise.slices import read_slices
+from vdr_spark.denoise.slices import read_region
 from vdr_spark.errors import BudgetExceeded, InvalidInput, LedgerConflict
 from vdr_spark.locks import Busy, exclusive
 from vdr_spark.privacy.ledger import Ledger, State
@@ -26,7 +26,7 @@ NO_NOISE = ("privacy.epsilon=1e6", "privacy.budget=1e9")
 
 
 def stored(spark: SparkSession, config: ReleaseConfig) -> NDArray[np.float32]:
-    return read_slices(live_files(spark, Workspace.of(config)), config.domain)
+    return read_region(live_files(spark, Workspace.of(config)), config)
 
 
 def test_no_user_contributes_more_than_k(spark: SparkSession, small_config: Small) -> None:
@@ -201,7 +201,7 @@ def test_the_book_is_written_before_the_data_are_read(
         states.append(Ledger(spark, Workspace.of(config).ledger).state_of(config.draw_id))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("vdr_spark.collect.stage.locate", look)
+    monkeypatch.setattr("vdr_spark.collect.stage.count_bounded", look)
     with pytest.raises(KeyboardInterrupt):
         collect(spark, config)
     assert states == [State.RESERVED]
@@ -211,7 +211,7 @@ def test_overspending_reads_no_data(spark: SparkSession, small_config: Small, mo
     config = small_config()
     write_pings(config.input.path, config.domain, [("one", 0)])
     collect(spark, config)
-    monkeypatch.setattr("vdr_spark.collect.stage.locate", lambda *_: pytest.fail("data were read"))
+    monkeypatch.setattr("vdr_spark.collect.stage.count_bounded", lambda *_: pytest.fail("data were read"))
     with pytest.raises(BudgetExceeded):
         collect(spark, small_config("name=again"))
 
@@ -281,3 +281,68 @@ def test_the_same_seed_gives_the_same_tensor_however_the_rows_lie(spark: SparkSe
     finally:
         spark.conf.set("spark.sql.shuffle.partitions", "3")
     assert (stored(spark, config) == stored(spark, other)).all()
+
+
+def test_weights_use_every_ping_and_sum_to_k(spark: SparkSession, small_config: Small) -> None:
+    config = small_config(*NO_NOISE, "privacy.k=6", "privacy.bounding=weight")
+    heavy = [("heavy", 7)] * 30 + [("heavy", 256 + 7)] * 10
+    write_pings(config.input.path, config.domain, [*heavy, ("light", 512), ("light", 512)])
+    collect(spark, config)
+    counts = stored(spark, config).reshape(-1)
+    np.testing.assert_allclose(counts[[7, 256 + 7, 512]], [6 * 30 / 40, 6 * 10 / 40, 2], atol=1e-3)
+    assert counts[[7, 256 + 7]].sum() <= 6
+    row = spark.read.format("delta").load(Workspace.of(config).table("noisy_slices")).first()
+    assert row is not None
+    assert row.unit == config.privacy.unit == 2**20
+
+
+def test_noise_matches_the_unit_of_weights(spark: SparkSession, small_config: Small) -> None:
+    """In whole units the scale is k units / epsilon, so every residue occurs: noise of whole pings would show."""
+    config = small_config("privacy.bounding=weight")
+    write_pings(config.input.path, config.domain, [("one", 0)])
+    collect(spark, config)
+    rows = spark.read.format("delta").load(Workspace.of(config).table("noisy_slices")).select("values").collect()
+    values = np.array([row["values"] for row in rows]).ravel()
+    assert np.abs(values).mean() / config.privacy.unit == pytest.approx(float(config.privacy.scale), rel=0.2)
+    assert len(np.unique(values % config.privacy.unit)) > 0.9 * len(values)
+
+
+TWO_CITIES = (
+    "region=null",
+    "regions={north: {south: 30, west: 10, north: 31, east: 11}, south: {south: 20, west: 10, north: 21, east: 11}}",
+    "synth=null",
+)
+
+
+def test_the_bound_holds_over_all_regions_together(spark: SparkSession, small_config: Small) -> None:
+    config = small_config(*NO_NOISE, *TWO_CITIES, "privacy.k=10")
+    north, south = config.grids
+    shared = [("traveller", cell) for cell in range(0, 2000, 50)]  # 40 pings in each city
+    write_pings(config.input.path, north, [*shared, ("northerner", 5)])
+    os.rename(f"{config.input.path}/part.parquet", f"{config.input.path}/north.parquet")
+    write_pings(config.input.path, south, [*shared, ("southerner", 6), ("southerner", 6)])
+    collect(spark, config)
+    files = live_files(spark, Workspace.of(config))
+    tensors = {view.focus: read_region(files, view).reshape(-1) for view in config.views()}
+    assert tensors["north"][5] == 1
+    assert tensors["south"][6] == 2
+    kept = {name: tensor.sum() for name, tensor in tensors.items()}
+    assert kept["north"] + kept["south"] == 10 + 1 + 2  # ten of the traveller's, not ten in each city
+    assert kept["north"] > 1  # ten of eighty without one in the north: less than once in a thousand
+    assert kept["south"] > 2
+    account = Ledger(spark, Workspace.of(config).ledger).account(config.dataset)
+    assert account.committed == config.privacy.epsilon  # one price for both
+
+
+def test_both_readers_keep_the_same_pings(spark: SparkSession, small_config: Small) -> None:
+    rng = np.random.default_rng(2)
+    users, cells = rng.integers(0, 20, 500), rng.integers(0, 2048, 500)
+    tensors = []
+    for reader in ("direct", "spark"):
+        config = small_config("privacy.test_seed=5", "privacy.k=3", "privacy.budget=100", f"input.reader={reader}")
+        other = config.model_copy(update={"name": reader})
+        if not tensors:
+            write_pings(config.input.path, config.domain, list(zip(users.tolist(), cells.tolist(), strict=True)))
+        collect(spark, other)
+        tensors.append(stored(spark, other))
+    assert (tensors[0] == tensors[1]).all()

@@ -115,5 +115,5 @@ def test_missing_sections_are_named(tmp_path: Path) -> None:
     path.write_text("name: short")
     with pytest.raises(InvalidConfig) as refusal:
         load_config(path)
-    for section in ("dataset", "input", "region", "period", "privacy"):
+    for section in ("dataset", "input", "period", "privacy"):
         assert f"{section}: is missing" in str(refusal.value)

@@ -7,6 +7,7 @@ import pytest
 
 from tests.conftest import ROOT
 from vdr_spark.config import ReleaseConfig, load_config
+from vdr_spark.errors import InvalidConfig
 
 Small = Callable[..., ReleaseConfig]
 
@@ -83,3 +84,31 @@ def test_slices_follow_the_clock_of_the_period(small_config: Small) -> None:
 def test_cautions(small_config: Small, override: str, words: str) -> None:
     settings = [override, "privacy.budget=20"]
     assert any(words in caution for caution in small_config(*settings).cautions())
+
+
+BOXES = "{a: {south: 0, west: 0, north: 1, east: 1}, b: {south: 0, west: %s, north: 1, east: 2}}"
+
+
+def test_regions_that_overlap_are_refused(small_config: Callable[..., ReleaseConfig]) -> None:
+    touching = small_config("region=null", "synth=null", "regions=" + BOXES % "1")
+    assert [view.focus for view in touching.views()] == ["a", "b"]
+    with pytest.raises(InvalidConfig, match="regions `a` and `b` overlap"):
+        small_config("region=null", "synth=null", "regions=" + BOXES % "0.9")
+
+
+def test_a_region_or_regions_but_not_both(small_config: Callable[..., ReleaseConfig]) -> None:
+    with pytest.raises(InvalidConfig, match="either `region`"):
+        small_config("synth=null", "regions=" + BOXES % "1")
+    with pytest.raises(InvalidConfig, match="either `region`"):
+        small_config("region=null", "synth=null")
+    with pytest.raises(InvalidConfig, match="`focus` must name"):
+        small_config("region=null", "synth=null", "focus=c", "regions=" + BOXES % "1")
+
+
+def test_what_does_not_change_the_tensor_does_not_change_the_draw(small_config: Callable[..., ReleaseConfig]) -> None:
+    assert small_config().draw_id == small_config("input.reader=spark").draw_id
+    assert small_config().draw_id != small_config("privacy.bounding=weight").draw_id
+    two = small_config("region=null", "synth=null", "regions=" + BOXES % "1")
+    views = two.views()
+    assert {view.draw_id for view in views} == {two.draw_id}
+    assert len({view.release_id for view in views}) == 2

@@ -102,4 +102,6 @@ def _stages(names: Sequence[str], conf: Path, overrides: list[str] | None) -> No
         if not run_stage(name, spark, config, ConsoleProgress()):
             console.print(f"  [dim]{name}: complete already, nothing was done[/dim]")
     if "publish" in names:
-        console.print(f"Release [bold]{config.release_id}[/bold] is in {config.output}/tables")
+        for view in config.views():
+            of_region = f" of region {view.focus}" if view.focus else ""
+            console.print(f"Release [bold]{view.release_id}[/bold]{of_region} is in {config.output}/tables")

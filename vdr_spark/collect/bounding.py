@@ -1,26 +1,53 @@
-"""Bounding: at most k pings of each user reach the counts, chosen uniformly among the user's own.
+"""Bounding: of each user at most k pings reach the counts, or all of them with weights that sum to at most k.
 
-A ping's priority is a keyed hash of what identifies it, and the k lowest priorities are kept. The key is drawn once
-for a run, so a task that is recomputed, retried or run twice chooses the same pings; with `rand()` it would choose
-anew, and a user could enter some slices by one choice and other slices by the next. Exact duplicates of a ping are
-separate pings: each gets a number among its equals, and that number enters the hash.
+* `sample`, the paper's: k of a user's pings, uniformly at random. A ping's priority is a keyed hash of what
+  identifies it, and the k lowest are kept. The key is drawn once for a run, so a task that is recomputed, retried or
+  run twice chooses the same pings; with `rand()` it would choose anew, and a user could enter some slices by one
+  choice and other slices by the next. Exact duplicates of a ping are separate pings: each gets a number among its
+  equals, and that number enters the hash.
+* `weight`: every ping of a user with n > k pings counts k / n, in whole units of 1 / `WEIGHT_UNIT`, rounded down.
+  Nothing is left to chance.
+
+Both see a ping as a *word*: its cell in the low bits, and above it what they need to know (`collect.routing`).
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
-from pyspark.sql import DataFrame
 
-from vdr_spark.collect.packing import PACKED_SCHEMA, pack_cells
-from vdr_spark.grid import Grid
+from vdr_spark.collect.locate import Located
+from vdr_spark.collect.mixing import absorb, mix
+from vdr_spark.config.settings import WEIGHT_UNIT, PrivacySettings
 
+Words = NDArray[np.uint64]
+Codes = NDArray[np.int32]
 Integers = NDArray[np.int64]
+Counts = tuple[Integers, Integers | None]
+"""Cells, and by how many units each of them grows; None: by one. A cell may stand there more than once."""
+
+_HOT = 1 << 14  # pings of one user in one chunk, from which on they are made fewer before the shuffle
+_COPIES = 8  # of one ping that this provides for
+
+
+class Bounding(Protocol):
+    """Must be picklable: tasks use it. `code` tells the users of `words` apart, 0 .. users - 1."""
+
+    def words(self, pings: Located, user_hash: Words) -> Words:
+        """What travels beside the user. (n,)"""
+        ...
+
+    def condensed(self, users: int, code: Codes, words: Words) -> tuple[Codes, Words]:
+        """The same pings in fewer words, where a user has very many in a chunk: nobody may fill a task's memory."""
+        ...
+
+    def counted(self, users: int, code: Codes, words: Words) -> Counts:
+        """What the users add to the cells, from all words of each of them, in any order."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -40,48 +67,137 @@ class SampleKey:
         return cls(first, second)
 
 
-def sample_and_count(located: DataFrame, grid: Grid, k: int, key: SampleKey, partitions: int) -> DataFrame:
-    """Located pings to packed counts (`collect.packing`), with at most k pings of each user in them.
-
-    All pings of a user meet in one task: the shuffle is by user with a fixed number of partitions, which Spark's
-    adaptive execution leaves alone.
-    """
-    by_user = located.repartition(partitions, "user")
-    return by_user.mapInArrow(_counter_of_kept(k, key, grid.cells**2), PACKED_SCHEMA)
+def bounding_of(privacy: PrivacySettings, cells: int, key: SampleKey) -> Bounding:
+    """The bounding that a configuration names, for cell numbers 0 .. cells - 1."""
+    cell_bits = max(1, (cells - 1).bit_length())
+    if privacy.bounding == "weight":
+        return Weight(privacy.bound, cell_bits)
+    return Sample(privacy.bound, cell_bits, key)
 
 
-def _counter_of_kept(
-    k: int, key: SampleKey, cells_per_slice: int
-) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        first = next(iterator := iter(batches), None)
-        if first is None:
-            return
-        table = pa.Table.from_batches([first, *iterator])
-        # Equal ids get equal numbers, by comparing the ids themselves.
-        user = table.column("user").combine_chunks().dictionary_encode().indices.to_numpy(zero_copy_only=False)
-        ping, cell = table.column("ping").to_numpy(), table.column("cell").to_numpy()
-        kept = keep_lowest(user.astype(np.int64), ping, cell, k, key)
-        yield from pack_cells(cell[kept], cells_per_slice)
+@dataclass(frozen=True)
+class Sample:
+    """Words hold a ping's priority above its cell."""
 
-    return count
+    k: int
+    cell_bits: int
+    key: SampleKey
+
+    def words(self, pings: Located, user_hash: Words) -> Words:
+        state = user_hash ^ np.uint64(self.key.second)
+        for bits in pings.content:
+            state = absorb(state, bits)
+        shift = np.uint64(self.cell_bits)
+        return (mix(state) >> shift << shift) | pings.cell.view(np.uint64)
+
+    def condensed(self, users: int, code: Codes, words: Words) -> tuple[Codes, Words]:
+        hot = np.bincount(code, minlength=users) > max(_HOT, 4 * _COPIES * self.k)
+        if not hot.any():
+            return code, words
+        rows = np.flatnonzero(hot[code])
+        drop = np.zeros(len(words), dtype=np.bool_)
+        drop[rows] = True
+        for user in np.flatnonzero(hot):
+            own = rows[code[rows] == user]
+            drop[own[self._may_be_kept(words[own])]] = False
+        return code[~drop], words[~drop]
+
+    def _may_be_kept(self, words: Words) -> NDArray[np.bool_]:
+        """Of some of a user's pings, those that can be among the k lowest of all, with up to `_COPIES` of each.
+
+        The k-th lowest priority of a part is never below that of the whole. A copy of a ping may lie in any chunk, so
+        a ping is let go only where no copy of it, the eighth included, would be low enough.
+        """
+        order = np.argsort(words)
+        priority = self._priority(words[order], _position_in_run(_changes(words[order])))
+        limit = np.partition(priority, self.k - 1)[self.k - 1]
+        lowest = words
+        for copy in range(_COPIES):
+            lowest = np.minimum(lowest, self._priority(words, np.full(len(words), copy)))
+        low_enough: NDArray[np.bool_] = lowest <= limit
+        return low_enough
+
+    def counted(self, users: int, code: Codes, words: Words) -> Counts:
+        sizes = np.bincount(code, minlength=users)
+        heavy = sizes > self.k
+        of_heavy = heavy[code]
+        kept = [words[~of_heavy]]
+        if heavy.any():
+            kept.append(self._lowest(np.cumsum(heavy)[code[of_heavy]] - 1, words[of_heavy], sizes[heavy]))
+        return (np.concatenate(kept) & np.uint64((1 << self.cell_bits) - 1)).view(np.int64), None
+
+    def _lowest(self, code: Integers, words: Words, sizes: Integers) -> Words:
+        """Of each user, all of whom have more than k, the k words of lowest priority."""
+        high = (words >> np.uint64(32)).astype(np.uint32)
+        order = _order_by(code.astype(np.uint32), high)
+        same_user, same_high = code[order][1:] == code[order][:-1], high[order][1:] == high[order][:-1]
+        begins = np.cumsum(sizes) - sizes
+        tied = np.unique(code[order[1:][same_user & same_high]])  # users with equal pings, of whom there are few
+        plain = np.delete(begins, tied)
+        kept = [words[order[(plain[:, None] + np.arange(self.k)).ravel()]]]
+        for user in tied:
+            kept.append(self._lowest_of_equals(words[order[begins[user] : begins[user] + sizes[user]]]))
+        return np.concatenate(kept)
+
+    def _lowest_of_equals(self, words: Words) -> Words:
+        """The k words of lowest priority of one user, where some are equal."""
+        words = np.sort(words)
+        priority = self._priority(words, _position_in_run(_changes(words)))
+        lowest: Words = words[np.lexsort((words, priority))[: self.k]]
+        return lowest
+
+    def _priority(self, words: Words, copy: Integers) -> Words:
+        """Of a ping and its number among its equals. The first copy's is the word itself."""
+        again = mix(words + copy.astype(np.uint64) * np.uint64(self.key.second | 1))
+        return np.where(copy == 0, words, again)
 
 
-def keep_lowest(user: Integers, ping: Integers, cell: Integers, k: int, key: SampleKey) -> Integers:
-    """Positions of the pings to keep: of each user the k of lowest priority. All arrays (n,)."""
-    # Equal pings become neighbours; `cell` makes the order, and so the choice, independent of how rows arrived.
-    order = np.lexsort((cell, ping, user))
-    new_user = _changes(user[order])
-    new_ping = new_user | _changes(ping[order])
-    priority = _priority(ping[order], _position_in_run(new_ping), key)
-    by_priority = np.lexsort((priority, np.cumsum(new_user)))
-    # Sorting within users leaves every user's stretch in place, so `new_user` still marks where one begins.
-    kept = _position_in_run(new_user) < k
-    chosen: Integers = order[by_priority[kept]]
-    return chosen
+@dataclass(frozen=True)
+class Weight:
+    """Words hold how many pings they stand for above their cell."""
+
+    k: int
+    cell_bits: int
+
+    def words(self, pings: Located, user_hash: Words) -> Words:  # noqa: ARG002  part of the protocol
+        return pings.cell.view(np.uint64) | np.uint64(1 << self.cell_bits)
+
+    def condensed(self, users: int, code: Codes, words: Words) -> tuple[Codes, Words]:
+        hot = np.bincount(code, minlength=users) > _HOT
+        if not hot.any():
+            return code, words
+        of_hot = hot[code]
+        codes, fewer = [code[~of_hot]], [words[~of_hot]]
+        for user in np.flatnonzero(hot):
+            cells, pings = np.unique(words[code == user], return_counts=True)
+            one = np.uint64(1 << self.cell_bits)
+            fewer.append(cells + (pings.astype(np.uint64) - np.uint64(1)) * one)
+            codes.append(np.full(len(cells), user, dtype=np.int32))
+        return np.concatenate(codes), np.concatenate(fewer)
+
+    def counted(self, users: int, code: Codes, words: Words) -> Counts:
+        pings = (words >> np.uint64(self.cell_bits)).view(np.int64)
+        cells = (words & np.uint64((1 << self.cell_bits) - 1)).view(np.int64)
+        # Floating-point sums of whole numbers below 2**53: exact.
+        sizes = np.bincount(code, weights=pings, minlength=users).astype(np.int64)
+        weights = np.minimum(WEIGHT_UNIT, self.k * WEIGHT_UNIT // np.maximum(sizes, 1))
+        return cells, pings * weights[code]
 
 
-def _changes(values: Integers) -> NDArray[np.bool_]:
+def _order_by(*keys: NDArray[np.uint32]) -> Integers:
+    """The order that sorts by the first key, then by the next. 16 bits at a time: those NumPy sorts by radix."""
+    order: Integers | None = None
+    for key in reversed(keys):
+        for shift in (0, 16) if key.max(initial=0) >> 16 else (0,):
+            digit = (key >> np.uint32(shift)).astype(np.uint16)
+            order = (
+                np.argsort(digit, kind="stable") if order is None else order[np.argsort(digit[order], kind="stable")]
+            )
+    assert order is not None
+    return order
+
+
+def _changes(values: Words) -> NDArray[np.bool_]:
     """True where a value differs from the one before it, and at the start."""
     return np.concatenate(([True], values[1:] != values[:-1]))[: len(values)]
 
@@ -90,17 +206,3 @@ def _position_in_run(starts: NDArray[np.bool_]) -> Integers:
     """0, 1, 2, ... counted anew from every start."""
     positions = np.arange(len(starts))
     return positions - np.maximum.accumulate(np.where(starts, positions, 0)) if len(starts) else positions
-
-
-def _priority(ping: Integers, occurrence: Integers, key: SampleKey) -> NDArray[np.uint64]:
-    """A keyed hash of each ping and its number among equals, uniform on 64 bits."""
-    number = occurrence.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    mixed = _mix(ping.view(np.uint64) ^ np.uint64(key.first))
-    return _mix(mixed + number + np.uint64(key.second))
-
-
-def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of SplitMix64: every input bit reaches every output bit."""
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))

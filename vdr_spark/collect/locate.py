@@ -1,27 +1,59 @@
-"""From pings to located pings: who, which ping of theirs, and in which cell; all the later steps need.
+"""From pings to located pings: whose they are, in which cell they lie, and what tells them apart.
 
-Pings outside the box or the period, without a user, or with a null or NaN in them are left out.
+Runs inside Spark's Python workers, on Arrow batches. Pings outside the boxes or the period, or with a null or NaN in
+them, are left out.
 """
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from vdr_spark.grid import Grid
 
+PING_COLUMNS = ("user_id", "lat", "lon", "ts")
+Bits = NDArray[np.uint64]
+_MICROSECONDS = pa.timestamp("us", "UTC")
 
-def locate(pings: DataFrame, grid: Grid) -> DataFrame:
-    """`user_id, lat, lon, ts` to `user, ping, cell`. A row in, at most one row out.
 
-    `user` stays the id itself. A hash would be shorter, but two users whose hashes meet would be bounded as one
-    person, and the removal of one could change what is kept of the other: a sensitivity of 2k. Spark's fast hashes
-    have such pairs under every key. `ping`, 64 bits, only orders a user's own pings, where a collision does no harm.
-    """
-    user, lat, lon, ts = (F.col(name) for name in ("user_id", "lat", "lon", "ts"))
-    located = pings.where(user.isNotNull()).select(
-        user.alias("user"),
-        F.xxhash64(user, lat, lon, ts).alias("ping"),
-        grid.cell_column(lat, lon, ts).alias("cell"),
-    )
-    return located.where(F.col("cell").isNotNull())
+@dataclass(frozen=True)
+class Located:
+    """Pings inside the domain, each with its cell number and the bits of its latitude, longitude and time. All (n,)"""
+
+    user: pa.Array
+    cell: NDArray[np.int64]
+    content: tuple[Bits, Bits, Bits]
+
+    def __len__(self) -> int:
+        return len(self.cell)
+
+
+def locate(batch: pa.RecordBatch, grids: Sequence[Grid]) -> Located:
+    """The pings of a batch (`user_id, lat, lon, ts`) that lie in one of the grids, which do not overlap."""
+    if any(column.null_count for column in batch.columns):
+        batch = pc.drop_null(batch)
+    user, lat, lon, ts = (batch.column(name) for name in PING_COLUMNS)
+    numbers = lat.to_numpy(), lon.to_numpy(), ts.cast(_MICROSECONDS).view(pa.int64()).to_numpy()
+    cell = cells_of(*numbers, grids)
+    if cell.min(initial=0) < 0:
+        inside = np.flatnonzero(cell >= 0)
+        user, cell = user.take(pa.array(inside)), cell[inside]
+        numbers = numbers[0][inside], numbers[1][inside], numbers[2][inside]
+    return Located(user, cell, (numbers[0].view(np.uint64), numbers[1].view(np.uint64), numbers[2].view(np.uint64)))
+
+
+def cells_of(
+    lat: NDArray[np.float64], lon: NDArray[np.float64], ts_us: NDArray[np.int64], grids: Sequence[Grid]
+) -> NDArray[np.int64]:
+    """Cell numbers through all grids, those of the second following those of the first; -1 for a ping in none."""
+    cell, first = grids[0].cell_of(lat, lon, ts_us), grids[0].size
+    for grid in grids[1:]:
+        other = grid.cell_of(lat, lon, ts_us)
+        cell = np.where(other >= 0, other + first, cell)
+        first += grid.size
+    return cell

@@ -7,7 +7,7 @@ What a killed or losing attempt left in the folder is removed before noise is dr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import unquote
 
 import numpy as np
@@ -21,27 +21,30 @@ from vdr_spark.grid import Grid
 from vdr_spark.privacy.mechanism import Mechanism
 from vdr_spark.privacy.randomness import secure_words, seeded_words
 from vdr_spark.tables import NOISY_SLICES, append_once, create_if_missing, read_part
+from vdr_spark.workers import ArrowTask, in_worker
 from vdr_spark.workspace import Workspace, filesystem
 
 _NOISY = pa.schema([("slice", pa.int32()), ("values", pa.list_(pa.int64()))])
 
 
-def add_noise(packed: DataFrame, grid: Grid, mechanism: Mechanism, partitions: int, seed: int | None) -> DataFrame:
-    """Packed counts to `slice, values`: every slice of the period, every cell with its own noise.
+def add_noise(
+    packed: DataFrame, grids: Sequence[Grid], mechanism: Mechanism, partitions: int, seed: int | None
+) -> DataFrame:
+    """Packed counts to `slice, values`: every slice of every region, every cell with its own noise.
 
     The result must be written before it is read: evaluating it twice draws twice.
     """
     spark = packed.sparkSession
-    empty = spark.range(grid.slices).select(
-        F.col("id").cast("int").alias("slice"), F.lit(b"").alias("cells"), F.lit(b"").alias("counts")
+    layers = sum(grid.slices for grid in grids)
+    empty = spark.range(layers).select(
+        F.col("id").cast("int").alias("layer"), F.lit(b"").alias("cells"), F.lit(b"").alias("counts")
     )
-    by_slice = packed.unionByName(empty).repartition(partitions, "slice")
-    return by_slice.mapInArrow(_noise_adder(grid.cells**2, mechanism, seed), "slice int, values array<bigint>")
+    by_layer = packed.unionByName(empty).repartition(min(layers, partitions), "layer")
+    add = in_worker(_noise_adder(grids[0].cells ** 2, mechanism, seed))
+    return by_layer.mapInArrow(add, "slice int, values array<bigint>")
 
 
-def _noise_adder(
-    cells_per_slice: int, mechanism: Mechanism, seed: int | None
-) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _noise_adder(cells_per_slice: int, mechanism: Mechanism, seed: int | None) -> ArrowTask:
     def add(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         # In order of slices, never of arrival: which slice came first would tell which ones hold pings.
         for number, counts in sorted(sum_packed(batches, cells_per_slice).items()):
@@ -53,27 +56,28 @@ def _noise_adder(
     return add
 
 
-def store_noisy_slices(noisy: DataFrame, workspace: Workspace, protected: bool) -> None:
+def store_noisy_slices(noisy: DataFrame, workspace: Workspace, unit: int, protected: bool) -> None:
     """Evaluate `noisy` once and make it readable under the workspace's draw, all slices at once."""
     spark, path = noisy.sparkSession, workspace.table(NOISY_SLICES.name)
     remove_strays(spark, workspace)
     create_if_missing(spark, path, NOISY_SLICES)
     draw_id, is_protected = F.lit(workspace.draw_id).alias("draw_id"), F.lit(protected).alias("protected")
-    named = noisy.select(draw_id, "slice", "values", is_protected)
+    named = noisy.select(draw_id, "slice", "values", F.lit(unit).cast("bigint").alias("unit"), is_protected)
     try:
         append_once(named, path, NOISY_SLICES, f"draw:{workspace.draw_id}")
     finally:
         remove_strays(spark, workspace)
 
 
-def is_stored(spark: SparkSession, workspace: Workspace, grid: Grid) -> bool:
+def is_stored(spark: SparkSession, workspace: Workspace, grids: Sequence[Grid]) -> bool:
     """Whether the draw's tensor is there, whole. A tensor with slices missing or twice is refused, never used."""
     rows = read_part(spark, workspace.table(NOISY_SLICES.name), NOISY_SLICES, workspace.draw_id)
+    layers = sum(grid.slices for grid in grids)
     found = sorted(row.slice for row in rows.select("slice").collect()) if rows is not None else []
-    if found and found != list(range(grid.slices)):
+    if found and found != list(range(layers)):
         raise LedgerConflict(
             f"the noisy tensor of draw {workspace.draw_id} in {workspace.root} is damaged: {len(found)} slices stored, "
-            f"{grid.slices} expected. It cannot be drawn again; restore the table from Delta's history."
+            f"{layers} expected. It cannot be drawn again; restore the table from Delta's history."
         )
     return bool(found)
 

@@ -1,41 +1,61 @@
-"""Counts on their way through the shuffle: one packed row a task and slice, instead of one row a cell.
+"""Counts on their way to the task that adds noise: one packed row a task and layer, instead of one row a cell.
 
-A packed row is `slice`, and two little-endian int32 arrays as binary: the cells of the slice that are not empty, and
-their counts.
+A layer is a time slice of a region. A packed row is `layer` and two little-endian arrays as binary: the cells of the
+layer that are not empty (int32), and their counts (int64).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-PACKED_SCHEMA = "slice int, cells binary, counts binary"
-_PACKED = pa.schema([("slice", pa.int32()), ("cells", pa.binary()), ("counts", pa.binary())])
-_INT32 = np.dtype("<i4")
+PACKED_SCHEMA = "layer int, cells binary, counts binary"
+_PACKED = pa.schema([("layer", pa.int32()), ("cells", pa.binary()), ("counts", pa.binary())])
+_INT32, _INT64 = np.dtype("<i4"), np.dtype("<i8")
+_DENSE_FROM = 32  # cells for each number to add: with more, sorting is cheaper than an array of all cells
+Integers = NDArray[np.int64]
 
 
-def pack_cells(cell: NDArray[np.int64], cells_per_slice: int) -> Iterator[pa.RecordBatch]:
-    """Count flat cell numbers, and pack the counts, one row for each slice that occurs."""
-    cells, counts = np.unique(cell, return_counts=True)
-    numbers, begins = np.unique(cells // cells_per_slice, return_index=True)
-    ends = np.append(begins[1:], len(cells))[: len(begins)]  # none where the task has no ping
-    for number, begin, end in zip(numbers, begins, ends, strict=True):
-        within = (cells[begin:end] - number * cells_per_slice).astype(_INT32)
-        row = [[int(number)], [within.tobytes()], [counts[begin:end].astype(_INT32).tobytes()]]
+def add_up(parts: Sequence[tuple[Integers, Integers | None]], cells: int) -> tuple[Integers, Integers]:
+    """The cells that occur in any part, in order, and the sum of their amounts; an amount of None is all ones."""
+    numbers = sum(len(cell) for cell, _ in parts)
+    if numbers == 0:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    if numbers * _DENSE_FROM >= cells:
+        total = np.zeros(cells, dtype=np.int64)
+        for cell, amount in parts:
+            np.add.at(total, cell, 1 if amount is None else amount)
+        found = np.flatnonzero(total)
+        return found, total[found]
+    cell = np.concatenate([cell for cell, _ in parts])
+    amount = np.concatenate([np.ones(len(c), dtype=np.int64) if a is None else a for c, a in parts])
+    order = np.argsort(cell)
+    cell = cell[order]
+    begins = np.flatnonzero(np.concatenate(([True], cell[1:] != cell[:-1])))
+    return cell[begins], np.add.reduceat(amount[order], begins)
+
+
+def pack_counts(cell: Integers, count: Integers, cells_per_layer: int) -> Iterator[pa.RecordBatch]:
+    """One row for each layer that occurs, from distinct cell numbers in order."""
+    layers, begins = np.unique(cell // cells_per_layer, return_index=True)
+    ends = np.append(begins[1:], len(cell))[: len(begins)]  # none where the task has no ping
+    for layer, begin, end in zip(layers, begins, ends, strict=True):
+        within = (cell[begin:end] - layer * cells_per_layer).astype(_INT32)
+        row = [[int(layer)], [within.tobytes()], [count[begin:end].astype(_INT64).tobytes()]]
         yield pa.RecordBatch.from_arrays(
             [pa.array(column, field.type) for column, field in zip(row, _PACKED, strict=True)], schema=_PACKED
         )
 
 
-def sum_packed(batches: Iterable[pa.RecordBatch], cells_per_slice: int) -> dict[int, NDArray[np.int64]]:
-    """Dense counts of every slice that has a row, an empty row being enough. Each (M*M,)"""
-    totals: dict[int, NDArray[np.int64]] = {}
+def sum_packed(batches: Iterable[pa.RecordBatch], cells_per_layer: int) -> dict[int, Integers]:
+    """Dense counts of every layer that has a row, an empty row being enough. Each (M*M,)"""
+    totals: dict[int, Integers] = {}
     for batch in batches:
         for row in batch.to_pylist():
-            total = totals.setdefault(row["slice"], np.zeros(cells_per_slice, dtype=np.int64))
+            total = totals.setdefault(row["layer"], np.zeros(cells_per_layer, dtype=np.int64))
             # Cells of one packed row are distinct, so this adds each of them once.
-            total[np.frombuffer(row["cells"], _INT32)] += np.frombuffer(row["counts"], _INT32)
+            total[np.frombuffer(row["cells"], _INT32)] += np.frombuffer(row["counts"], _INT64)
     return totals

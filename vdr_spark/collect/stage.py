@@ -6,19 +6,27 @@ import re
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from vdr_spark.collect.bounding import SampleKey, sample_and_count
-from vdr_spark.collect.locate import locate
+from vdr_spark.collect.bounding import SampleKey, bounding_of
+from vdr_spark.collect.counting import count_bounded
 from vdr_spark.collect.noisy_slices import add_noise, is_stored, remove_strays, store_noisy_slices
+from vdr_spark.collect.source import Source, source_of
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.data.layouts import LAYOUTS
-from vdr_spark.data.readers import read_pings
 from vdr_spark.errors import InvalidInput, LedgerConflict
 from vdr_spark.locks import exclusive
 from vdr_spark.privacy.ledger import Ledger, State
 from vdr_spark.privacy.mechanism import mechanism_of
+from vdr_spark.session import settings_of_spark
 from vdr_spark.workspace import Workspace
+
+# By default Spark adds up the bytes of a batch again for every row that it hands to Python, which takes longer than
+# the handing over. Rows are limited instead: the largest, packed pings, are some 100 kB.
+_ARROW = {
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
+}
 
 
 def collect(spark: SparkSession, config: ReleaseConfig) -> bool:
@@ -28,34 +36,42 @@ def collect(spark: SparkSession, config: ReleaseConfig) -> bool:
     only then are pings read, and the tensor is stored before anything else may read it. A run that was killed is
     taken up by the next one under the same reservation.
     """
-    workspace, grid = Workspace.of(config), config.domain
+    workspace = Workspace.of(config)
     ledger = Ledger(spark, workspace.ledger)
     with exclusive(
         f"{workspace.root}/work/{workspace.draw_id}.lock",
         busy=f"another process is collecting draw {workspace.draw_id} right now; wait for it, then run this again",
     ):
-        if is_stored(spark, workspace, grid):
+        if is_stored(spark, workspace, config.grids):
             remove_strays(spark, workspace)
             ledger.mark_spent(config)
             return False
-        pings = read_pings(spark, config.input)
+        source = source_of(spark, config.input, config.grids)
         if ledger.reserve(config) is State.SPENT:
             raise LedgerConflict(
                 f"draw {workspace.draw_id} was made and paid for, but its noisy tensor is no longer in "
                 f"{workspace.root}. Bring the folder back, or give the release another `name`: a new draw costs "
                 f"epsilon {config.privacy.epsilon} again."
             )
-        seed, privacy = config.privacy.test_seed, config.privacy
-        partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
-        key = SampleKey.drawn() if seed is None else SampleKey.seeded(seed)
-        packed = sample_and_count(locate(pings, grid), grid, privacy.bound, key, partitions)
-        noisy = add_noise(packed, grid, mechanism_of(privacy), min(grid.slices, partitions), seed)
         try:
-            store_noisy_slices(noisy, workspace, privacy.protected)
+            with settings_of_spark(spark, _ARROW):
+                store_noisy_slices(
+                    _noisy(spark, source, config), workspace, config.privacy.unit, config.privacy.protected
+                )
         except (PySparkException, Py4JJavaError) as problem:
             raise _unreadable(problem, config) from None
         ledger.mark_spent(config)
         return True
+
+
+def _noisy(spark: SparkSession, source: Source, config: ReleaseConfig) -> DataFrame:
+    """Every slice with its noise, as a plan: the pings are read, and noise is drawn, when it is written."""
+    privacy, grids, seed = config.privacy, config.grids, config.privacy.test_seed
+    partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
+    key = SampleKey.drawn() if seed is None else SampleKey.seeded(seed)
+    bounding = bounding_of(privacy, sum(grid.size for grid in grids), key)
+    packed = count_bounded(source, grids, bounding, key, partitions)
+    return add_noise(packed, grids, mechanism_of(privacy), partitions, seed)
 
 
 def _unreadable(problem: Exception, config: ReleaseConfig) -> Exception:

@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
 from vdr_spark.config.values import check_year, parse_count, parse_epsilon, parse_moment, parse_seconds, parse_zone
+from vdr_spark.errors import InvalidConfig
 from vdr_spark.grid import Box, Grid
 
 Epsilon = Annotated[Fraction, BeforeValidator(parse_epsilon), PlainSerializer(str)]
@@ -32,6 +33,7 @@ Degrees = Annotated[float, Field(allow_inf_nan=False)]
 Location = Annotated[str, Field(min_length=1)]
 
 
+WEIGHT_UNIT = 2**20  # weights of pings are whole multiples of 1 / WEIGHT_UNIT
 _LARGEST_SCALE = 2**50  # beyond, noise might not fit the 64-bit integers it is stored in
 
 
@@ -47,6 +49,8 @@ class InputSettings(Section):
     path: Location
     layout: Literal["vdr", "veraset", "gowalla", "foursquare", "cabspotting", "tdrive"] = "vdr"
     format: Literal["parquet", "delta", "csv"] | None = None  # None: the layout's own
+    # Who reads: Spark, the tasks themselves (plain Parquet on a local or mounted disk, twice as fast), or what fits.
+    reader: Literal["auto", "spark", "direct"] = "auto"
     columns: dict[Literal["user_id", "lat", "lon", "ts"], str] = {}  # ours: theirs
     timezone: Zone | None = None  # of timestamps that do not say; None: the layout's own, or UTC
     header: bool = True  # of CSV files in a layout of your own
@@ -143,7 +147,7 @@ class PrivacySettings(Section):
     lambda_: float | None = Field(default=None, alias="lambda", gt=0, le=1)  # or k = lambda * total_pings
     total_pings: Count = Field(ge=1)  # N, declared public
     budget: Epsilon | None = None  # of the dataset, granted by the first release; None: this epsilon
-    bounding: Literal["sample"] = "sample"
+    bounding: Literal["sample", "weight"] = "sample"  # k of a user's pings, or all of them weighted k / n
     mechanism: Literal["discrete_laplace"] = "discrete_laplace"
     test_seed: int | None = Field(default=None, ge=0)  # seeded noise protects nobody, and the release says so
 
@@ -151,8 +155,11 @@ class PrivacySettings(Section):
     def _consistent(self) -> PrivacySettings:
         if (self.k is None) == (self.lambda_ is None):
             raise ValueError("give either `k` or `lambda` (k = lambda * total_pings), not both, not neither")
-        if self.scale > _LARGEST_SCALE:
-            raise ValueError(f"k / epsilon, the scale of the noise, must be at most 2**50, not {float(self.scale):.3g}")
+        if self.scale * self.unit > _LARGEST_SCALE:
+            raise ValueError(
+                f"k / epsilon, the scale of the noise, must be at most 2**50 units of 1 / {self.unit}, "
+                f"not {float(self.scale * self.unit):.3g}"
+            )
         if self.bound < 1:
             raise ValueError(f"lambda * total_pings must be at least 1, not {self.lambda_} * {self.total_pings}")
         if self.budget is not None and self.budget < self.epsilon:
@@ -171,6 +178,11 @@ class PrivacySettings(Section):
     def scale(self) -> Fraction:
         """k / epsilon, the scale of the Laplace noise, exact."""
         return self.bound / self.epsilon
+
+    @property
+    def unit(self) -> int:
+        """Counts are whole multiples of 1 / unit, and so is their noise: weighted pings are fractions of one."""
+        return WEIGHT_UNIT if self.bounding == "weight" else 1
 
     @property
     def protected(self) -> bool:
@@ -236,7 +248,9 @@ class ReleaseConfig(Section):
     ledger: Location | None = None  # the budget book; None: in `output`. Share one among a dataset's releases
     input: InputSettings
     synth: SynthSettings | None = None
-    region: RegionSettings
+    region: RegionSettings | None = None
+    regions: dict[Name, RegionSettings] | None = Field(default=None, min_length=1)  # or several, by name
+    focus: Name | None = Field(default=None, exclude=True)  # of several regions, the one to look at
     grid: GridSettings = GridSettings()
     period: PeriodSettings
     privacy: PrivacySettings
@@ -261,11 +275,58 @@ class ReleaseConfig(Section):
             )
         return self
 
+    @model_validator(mode="after")
+    def _regions_apart(self) -> ReleaseConfig:
+        if (self.region is None) == (self.regions is None):
+            raise ValueError("give either `region`, one box, or `regions`, several boxes by name")
+        named = list((self.regions or {}).items())
+        for number, (name, region) in enumerate(named):
+            for other, box in named[:number]:
+                if region.box.overlaps(box.box):
+                    raise ValueError(
+                        f"regions `{other}` and `{name}` overlap: a ping in both would count twice, and break the "
+                        "bound of k. Move them apart, or make them one"
+                    )
+        if self.focus is not None and self.focus not in dict(named):
+            raise ValueError(f"`focus` must name one of the regions ({', '.join(dict(named)) or 'none'}): {self.focus}")
+        if self.synth is not None and self.regions is not None:
+            raise ValueError("`synth` makes one city; give it a `region`, or bring your own pings for `regions`")
+        return self
+
     @property
-    def domain(self) -> Grid:
+    def grids(self) -> tuple[Grid, ...]:
+        """The cells of every region, in the order in which the noisy tensor holds them."""
         start, end = self.period.utc(self.period.start), self.period.utc(self.period.end)
         slices = round((end - start).total_seconds()) // self.period.slice
-        return Grid(self.region.box, self.grid.cells, start, self.period.slice, slices)
+        regions = [self.region] if self.region is not None else list((self.regions or {}).values())
+        return tuple(
+            Grid(region.box, self.grid.cells, start, self.period.slice, slices) for region in regions if region
+        )
+
+    def views(self) -> list[ReleaseConfig]:
+        """What later stages work on: this configuration, or one for each of its regions."""
+        if self.regions is None or self.focus is not None:
+            return [self]
+        return [self.model_copy(update={"focus": name}) for name in self.regions]
+
+    @property
+    def domain(self) -> Grid:
+        """The cells of the one region, or of the one in focus."""
+        return self.grids[self._place]
+
+    @property
+    def first_layer(self) -> int:
+        """The noisy tensor's layer that is slice 0 of the region: slices of one region follow those of another."""
+        return self._place * self.domain.slices
+
+    @property
+    def _place(self) -> int:
+        if self.regions is None:
+            return 0
+        if self.focus is None:
+            names = ", ".join(self.regions)
+            raise InvalidConfig(f"focus: this release has several regions ({names}); name one, as in --set focus=...")
+        return list(self.regions).index(self.focus)
 
     @property
     def draw_id(self) -> str:
@@ -275,8 +336,10 @@ class ReleaseConfig(Section):
         """
         parts = {"input", "region", "grid", "period", "privacy", "dataset"}
         settings = self.model_dump(mode="json", include=parts)
+        if self.regions is not None:
+            settings["region"] = {name: region.model_dump(mode="json") for name, region in self.regions.items()}
         del settings["privacy"]["budget"]
-        del settings["input"]["path"]
+        del settings["input"]["path"], settings["input"]["reader"]
         paths = {"input": absolute(self.input.path), "output": absolute(self.output)}
         return f"{self.name}-{_digest(settings | {'paths': paths})[:10]}"
 
@@ -289,6 +352,8 @@ class ReleaseConfig(Section):
             "refine": self.refine.method,
         }
         # Only what the release is made with: settings of a model that is not used make no difference.
+        if self.regions is not None:
+            settings["region"] = list(self.regions)[self._place]
         if self.denoise.model == "vqvae":
             settings["vqvae"] = self.denoise.vqvae.model_dump(mode="json")
         if self.refine.method == "gamma":
@@ -306,7 +371,7 @@ class ReleaseConfig(Section):
             found.append(f"epsilon = {float(self.privacy.epsilon):g} is a weak promise; below 10 is good practice.")
         if not self.privacy.protected:
             found.append("privacy.test_seed is set: the noise can be computed by anyone. Protects nobody.")
-        noise = 3 * float(self.privacy.scale) * (2 * self.domain.size) ** 0.5
+        noise = 3 * float(self.privacy.scale) * (2 * sum(grid.size for grid in self.grids)) ** 0.5
         if noise > self.privacy.total_pings:
             found.append(
                 f"the noise of all cells together may exceed {noise:.3g} pings, more than privacy.total_pings: the "

@@ -8,19 +8,40 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from urllib.parse import unquote
 
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, IntegralType, NumericType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    ByteType,
+    DataType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    IntegralType,
+    LongType,
+    NumericType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 
 from vdr_spark.config.settings import InputSettings, absolute
 from vdr_spark.data.layouts import CANONICAL, LAYOUTS, Layout
 from vdr_spark.data.timestamps import instant, is_time
 from vdr_spark.errors import InvalidInput
 
+_PLAIN_TYPES: dict[str, tuple[type[DataType], ...]] = {
+    "user_id": (StringType, LongType, IntegerType, ShortType, ByteType),
+    "lat": (DoubleType, FloatType),
+    "lon": (DoubleType, FloatType),
+    "ts": (TimestampType,),
+}
 _EXPECTED = {
     "user_id": "a string or an integer",
     "lat": "a number",
@@ -53,6 +74,23 @@ def read_pings(spark: SparkSession, settings: InputSettings) -> DataFrame:
         ),
     )
     return pings.where(F.col("user_id").isNotNull())
+
+
+def plain_columns(spark: SparkSession, settings: InputSettings) -> dict[str, str] | None:
+    """Our names to theirs, where the pings are Parquet files whose columns hold what `read_pings` gives.
+
+    None where anything would have to be converted, or is not in the files: text for numbers, wall clocks, columns
+    that come from folder names.
+    """
+    layout = LAYOUTS[settings.layout]
+    if _format(settings, layout) != "parquet":
+        return None
+    settings = settings.model_copy(update={"path": absolute(settings.path)})
+    stored = _open(spark, settings, layout)
+    theirs = {ours: _find(ours, stored, settings, layout) for ours in CANONICAL}
+    plain = all(isinstance(column.dataType, _PLAIN_TYPES[ours]) for ours, column in theirs.items())
+    in_folders = any(f"/{column.name}=" in unquote(file) for column in theirs.values() for file in stored.inputFiles())
+    return {ours: column.name for ours, column in theirs.items()} if plain and not in_folders else None
 
 
 def _format(settings: InputSettings, layout: Layout) -> str:

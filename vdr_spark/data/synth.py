@@ -23,6 +23,8 @@ from vdr_spark.data.pings import Pings
 from vdr_spark.data.power_law import PowerLaw
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.grid import Grid
+from vdr_spark.session import settings_of_spark
+from vdr_spark.workers import in_worker
 from vdr_spark.workspace import exists, filesystem, read_json, write_json
 
 _SCHEMA = "user_id bigint, lat double, lon double, ts timestamp"
@@ -51,7 +53,7 @@ def synthesize(spark: SparkSession, settings: SynthSettings, grid: Grid) -> Data
                 pings = draw_block(settings, grid, block, min(per_block, users - first))
                 yield from _batches(pings, first)
 
-    return spark.range(0, blocks, 1, tasks).mapInArrow(make, _SCHEMA)
+    return spark.range(0, blocks, 1, tasks).mapInArrow(in_worker(make), _SCHEMA)
 
 
 def draw_block(settings: SynthSettings, grid: Grid, block: int, users: int) -> Pings:
@@ -106,7 +108,9 @@ def write_synthetic(spark: SparkSession, config: ReleaseConfig) -> bool:
     if _complete(path, recipe):
         return False
     write_json(posixpath.join(path, _MARKER), recipe)
-    synthesize(spark, settings, config.domain).write.mode("append").parquet(path)
+    # 64-bit microseconds: Spark's default, INT96, is deprecated and takes every reader longer.
+    with settings_of_spark(spark, {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}):
+        synthesize(spark, settings, config.domain).write.mode("append").parquet(path)
     return True
 
 

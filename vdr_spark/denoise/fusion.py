@@ -63,7 +63,7 @@ def fuse(prior: Slices, noisy: Slices, scale: float, progress: Progress | None =
         counts, deviation = np.empty_like(noisy), np.empty_like(noisy)
         for t in range(len(noisy)):
             lower, weight = _between(bins.centres, prior[t])
-            y = np.clip(noisy[t], 0, largest).astype(np.int64)
+            y = _whole(noisy[t], largest)
             upper = np.minimum(lower + 1, len(bins.centres) - 1)
             counts[t] = (1 - weight) * means[lower, y] + weight * means[upper, y]
             deviation[t] = (1 - weight) * deviations[lower, y] + weight * deviations[upper, y]
@@ -71,6 +71,11 @@ def fuse(prior: Slices, noisy: Slices, scale: float, progress: Progress | None =
             counts[t][beyond], deviation[t][beyond] = noisy[t][beyond], math.sqrt(2) * scale
             update(t + 1, "")
     return Tensor(counts, deviation)
+
+
+def _whole(noisy: Slices, largest: int) -> NDArray[np.int64]:
+    """Noisy counts as places in the tables. Weighted pings give fractions, which are rounded to whole pings."""
+    return np.rint(np.clip(noisy, 0, largest)).astype(np.int64)
 
 
 def _log(prior: Slices) -> Slices:
@@ -115,7 +120,7 @@ def _histogram(bins: _Bins, prior: Slices, noisy: Slices, largest: int) -> Array
     width = largest + 1
     total = np.zeros(len(bins.means) * width)
     for predicted, counts in zip(prior, noisy, strict=True):
-        y = np.clip(counts, 0, largest).astype(np.int64)
+        y = _whole(counts, largest)
         total += np.bincount((bins.of(predicted) * width + y).ravel(), minlength=len(total))
     return total.reshape(-1, width)
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from petastorm import make_batch_reader
 from petastorm.reader import Reader
 
+from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import InvalidInput, StageMissing
 from vdr_spark.grid import Grid
 from vdr_spark.workspace import filesystem
@@ -30,8 +31,16 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _COLUMNS = ("slice", "values")
 
 
-def read_slices(files: Sequence[str], grid: Grid) -> NDArray[np.float32]:
-    """The noisy counts of every cell, (T, M, M), from the table's live files: paths or percent-encoded URIs.
+def read_region(files: Sequence[str], config: ReleaseConfig) -> NDArray[np.float32]:
+    """The noisy counts, in pings, of the configuration's region. (T, M, M)"""
+    layers = sum(grid.slices for grid in config.grids)
+    return read_slices(files, config.domain, config.first_layer, layers) / np.float32(config.privacy.unit)
+
+
+def read_slices(files: Sequence[str], grid: Grid, first: int = 0, layers: int | None = None) -> NDArray[np.float32]:
+    """The noisy numbers of every cell, (T, M, M), from the table's live files: paths or percent-encoded URIs.
+
+    Of `layers` slices that the files hold, those of all regions together, the grid's are T from `first` on.
 
     Each file holds rows `slice int, values array<bigint>`, the M*M values row by row from the south.
     Refused are slices that are missing, stand twice, have another length, or hold what is not a number.
@@ -39,13 +48,15 @@ def read_slices(files: Sequence[str], grid: Grid) -> NDArray[np.float32]:
     if not files:
         raise StageMissing("the table noisy_slices has no files for this draw; run the collect stage first")
     tensor = np.empty((grid.slices, grid.cells**2), dtype=np.float32)  # (T, M*M)
-    seen = np.zeros(grid.slices, dtype=np.bool_)
+    layers = layers or grid.slices
+    seen = np.zeros(layers, dtype=np.bool_)
     with _nearby(files) as paths:
-        _check_footers(paths, grid)
-        for numbers, values in _batches(paths, rows=grid.slices):
+        _check_footers(paths, layers)
+        for numbers, values in _batches(paths, rows=layers):
             _check_batch(numbers, values, seen, grid)
-            tensor[numbers] = values
             seen[numbers] = True
+            ours = (numbers >= first) & (numbers < first + grid.slices)
+            tensor[numbers[ours] - first] = values[ours]
     return tensor.reshape(grid.shape)
 
 
@@ -69,7 +80,7 @@ def _nearby(files: Sequence[str]) -> Iterator[list[str]]:
         yield names
 
 
-def _check_footers(paths: Sequence[str], grid: Grid) -> None:
+def _check_footers(paths: Sequence[str], layers: int) -> None:
     """Refuse, before any row is read, damaged files, other columns, and another number of rows."""
     rows = 0
     for path in paths:
@@ -81,8 +92,8 @@ def _check_footers(paths: Sequence[str], grid: Grid) -> None:
         if missing:
             raise InvalidInput(f"a file of noisy_slices lacks the columns {', '.join(sorted(missing))}")
         rows += footer.num_rows
-    if rows != grid.slices:
-        raise InvalidInput(f"noisy_slices must hold {grid.slices} rows, one a slice, but holds {rows}")
+    if rows != layers:
+        raise InvalidInput(f"noisy_slices must hold {layers} rows, one a slice, but holds {rows}")
 
 
 def _batches(paths: Sequence[str], rows: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
@@ -127,8 +138,8 @@ def _quiet_petastorm() -> Iterator[None]:
 
 def _check_batch(numbers: NDArray[np.int64], values: NDArray[np.float64], seen: NDArray[np.bool_], grid: Grid) -> None:
     for number, row in zip(numbers, values, strict=True):
-        if not 0 <= number < grid.slices:  # also refuses NaN, which is what null became
-            raise InvalidInput(f"noisy_slices holds slice {number}, but the grid has 0 .. {grid.slices - 1}")
+        if not 0 <= number < len(seen):  # also refuses NaN, which is what null became
+            raise InvalidInput(f"noisy_slices holds slice {number}, but the grid has 0 .. {len(seen) - 1}")
         if seen[int(number)] or np.count_nonzero(numbers == number) > 1:
             raise InvalidInput(f"noisy_slices holds slice {number} twice, so another one is missing")
         if row.size != grid.cells**2:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.fusion import fuse
-from vdr_spark.denoise.slices import read_slices
+from vdr_spark.denoise.slices import read_region
 from vdr_spark.denoise.temporal import temporal_prior
-from vdr_spark.privacy.mechanism import mechanism_of
+from vdr_spark.privacy.mechanism import noise_variance
 from vdr_spark.progress import Progress, Silent
 from vdr_spark.tensor_file import Tensor, write_tensor
 from vdr_spark.workspace import Workspace, exists, write_json
@@ -70,7 +70,7 @@ def denoise(files: Sequence[str], config: ReleaseConfig, progress: Progress | No
     output = workspace.stage(DENOISED)
     if exists(output):
         return False
-    noisy = read_slices(files, config.domain)
+    noisy = read_region(files, config)
     tensor, notes = denoise_tensor(noisy, config, workspace.stage(config.denoise.model), progress or Silent())
     write_json(workspace.stage("denoised.json"), notes)
     write_tensor(output, tensor)
@@ -81,12 +81,12 @@ def denoise_tensor(
     noisy: Slices, config: ReleaseConfig, folder: str, progress: Progress
 ) -> tuple[Tensor, dict[str, Any]]:
     """Estimate the counts of the pings that were kept, from the noisy tensor (T, M, M) alone."""
-    mechanism, settings = mechanism_of(config.privacy), config.denoise
+    variance, settings = noise_variance(config.privacy), config.denoise
     notes: dict[str, Any] = {"model": settings.model, "fusion": settings.fused}
     if settings.model == "identity":
-        deviation = np.full_like(noisy, mechanism.variance**0.5)
+        deviation = np.full_like(noisy, variance**0.5)
         return Tensor(noisy, deviation), notes
-    prior = MODELS[settings.model](noisy, Task(config, mechanism.variance, folder, progress))
+    prior = MODELS[settings.model](noisy, Task(config, variance, folder, progress))
     notes |= prior.notes
     if not settings.fused:
         return Tensor(prior.mean), notes

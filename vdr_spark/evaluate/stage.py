@@ -11,13 +11,13 @@ from pyspark.sql import SparkSession
 from vdr_spark.collect.noisy_slices import live_files
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.data.synth import is_generated
-from vdr_spark.denoise.slices import read_slices
+from vdr_spark.denoise.slices import read_region
 from vdr_spark.denoise.stage import DENOISED
 from vdr_spark.errors import InvalidConfig, InvalidInput
 from vdr_spark.evaluate.metrics import Errors, compare
 from vdr_spark.evaluate.truth import true_counts
 from vdr_spark.evaluate.workloads import hotspot_queries, range_queries
-from vdr_spark.refine import REFINED, pings_kept, ratio
+from vdr_spark.refine import REFINED, pings_of_region, ratio
 from vdr_spark.tensor_file import read_tensor
 from vdr_spark.workspace import Workspace
 
@@ -54,8 +54,9 @@ def evaluate(
     truth = true_counts(spark, config) if truth is None else truth
     if not truth.any():
         raise InvalidInput("there is no ping inside the box and the period to evaluate against")
-    noisy = read_slices(live_files(spark, workspace), grid)
-    scale = ratio(config, pings_kept(noisy, config.privacy.total_pings))
+    files = live_files(spark, workspace)
+    noisy = read_region(files, config)
+    scale = ratio(config, *pings_of_region(files, config))
     versions = {
         "noisy": noisy,
         "noisy_scaled": noisy * np.float32(scale),

@@ -18,7 +18,7 @@ class Mechanism(Protocol):
 
     @property
     def variance(self) -> float:
-        """Of the noise of one cell; public."""
+        """Of the noise of one cell, in units; public."""
         ...
 
     def sample(self, size: int, words: Words) -> NDArray[np.int64]:
@@ -27,10 +27,15 @@ class Mechanism(Protocol):
 
 
 MECHANISMS: dict[str, Callable[[PrivacySettings], Mechanism]] = {
-    "discrete_laplace": lambda privacy: DiscreteLaplace(privacy.scale),
+    "discrete_laplace": lambda privacy: DiscreteLaplace(privacy.scale * privacy.unit),
 }
 
 
 def mechanism_of(privacy: PrivacySettings) -> Mechanism:
-    """The mechanism a configuration names, calibrated to its k and epsilon."""
+    """The mechanism a configuration names, calibrated to its k and epsilon, in units of 1 / `privacy.unit`."""
     return MECHANISMS[privacy.mechanism](privacy)
+
+
+def noise_variance(privacy: PrivacySettings) -> float:
+    """Of the noise of one cell, in pings squared."""
+    return mechanism_of(privacy).variance / privacy.unit**2

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import Any
 
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.privacy.mechanism import mechanism_of
+from vdr_spark.privacy.mechanism import noise_variance
 
 UNIT = "user"
 ADJACENCY = "two datasets that differ by all the pings of one user, added or removed"
@@ -30,7 +30,7 @@ def privacy_statement(config: ReleaseConfig) -> dict[str, Any]:
         "mechanism": {
             "name": privacy.mechanism,
             "scale": str(privacy.scale),
-            "standard_deviation": mechanism_of(privacy).variance ** 0.5,
+            "standard_deviation": noise_variance(privacy) ** 0.5,
             "sampler": "exact, integers only",
             "randomness": "operating system" if privacy.protected else "a test seed: protects nobody",
         },
@@ -38,10 +38,12 @@ def privacy_statement(config: ReleaseConfig) -> dict[str, Any]:
             "method": privacy.bounding,
             "pings_per_user": privacy.bound,
             "sensitivity_l1": privacy.bound,
+            "counts_are_multiples_of": f"1/{privacy.unit}" if privacy.unit > 1 else "1",
         },
         "declared_public": {
             "total_pings": privacy.total_pings,
             "box": vars(config.domain.box),
+            "boxes_under_the_same_bound": [vars(grid.box) for grid in config.grids],
             "period": [config.domain.start.isoformat(), config.domain.end.isoformat()],
             "slice_seconds": config.domain.slice_seconds,
             "cells": config.domain.cells,

@@ -19,6 +19,7 @@ from vdr_spark.privacy.statement import UNIT, privacy_statement
 from vdr_spark.refine import REFINED, REFINEMENT
 from vdr_spark.release.cells import cell_rows
 from vdr_spark.tables import CELLS, RELEASES, append_once, create_if_missing, read_part
+from vdr_spark.workers import in_worker
 from vdr_spark.workspace import Workspace, exists, read_json
 
 
@@ -35,7 +36,7 @@ def publish(spark: SparkSession, config: ReleaseConfig) -> bool:
         )
     refined = spark.read.parquet(workspace.stage(REFINED))
     schema = ", ".join(f"{name} {kind}" for name, kind, _ in CELLS.columns)
-    cells = refined.mapInArrow(cell_rows(config.domain, workspace.release_id), schema)
+    cells = refined.mapInArrow(in_worker(cell_rows(config.domain, workspace.release_id)), schema)
     _append(cells, workspace, CELLS.name)
     _append(_release_row(spark, config, workspace), workspace, RELEASES.name)
     return True
@@ -57,6 +58,7 @@ def _release_row(spark: SparkSession, config: ReleaseConfig, workspace: Workspac
     values = {
         "release_id": workspace.release_id,
         "draw_id": workspace.draw_id,
+        "region": config.focus,
         "dataset": config.dataset,
         "created": datetime.now(UTC),
         "protected": privacy.protected,

@@ -7,10 +7,10 @@ READY  := $(VENV)/.ready
 # Ivy's and pip's progress belong to the set-up; everything after it is quiet.
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help setup demo test lint format lock bench-noise wheel clean clean-demo
+.PHONY: help setup demo test lint format lock bench-noise bench-collect wheel clean clean-demo
 
 help: ## list the commands
-	@awk -F':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(READY) ## make .venv with the exact pins of requirements.lock (about 2 minutes, once)
 
@@ -47,6 +47,9 @@ lock: ## compute requirements.lock anew from pyproject.toml
 
 bench-noise: $(READY) ## samples a second: our exact noise, OpenDP's, NumPy's floating-point one
 	@$(BIN)/python benchmarks/noise.py
+
+bench-collect: $(READY) ## bound-and-bin of 50 million pings: ours, a bare scan, the textbook plan, DuckDB, Polars (15 minutes)
+	@$(BIN)/python benchmarks/collect.py --rows 5e7 --k 53
 
 wheel: $(READY) ## build the wheel into dist/
 	@$(BIN)/uv build --quiet --wheel --out-dir dist .

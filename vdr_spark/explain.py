@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from vdr_spark.config import ReleaseConfig
+from vdr_spark.cost import cost_of_release
 from vdr_spark.privacy.mechanism import noise_variance
 from vdr_spark.workspace import Workspace
 
 # Bytes, from runs of the demo and of 576 x 576 x 96 cells; what they are used for is rounded anyway.
-_SHUFFLED_PER_PING = 34  # four integers and what Spark adds, before compression
 _CELL_ROW = 10  # a row of `cells` in Parquet: its count and deviation hardly compress, the rest nearly vanishes
+_CLUSTER = 64  # cores, to give an idea
 _TENSOR_COPIES = 8  # of float32 that denoising holds at once
 
 
@@ -27,19 +28,15 @@ class Step:
 
 def explain(config: ReleaseConfig) -> str:
     """A page of plain text: the promise, the numbered stages, the noise, the sizes, and what to be careful with."""
-    grid = config.domain
-    height, width = grid.cell_metres
-    hours = grid.slice_seconds / 3600
     lines = [
-        f"Release {config.release_id} of dataset {config.dataset}",
+        *(f"Release {view.release_id}{_of_region(view)} of dataset {config.dataset}" for view in config.views()),
         "",
         "Who is protected",
         *_promise(config),
         "",
         "What is published",
-        f"  {grid.cells} x {grid.cells} cells of {width:.0f} m x {height:.0f} m, {grid.slices} slices of {hours:g} h: "
-        f"{grid.size:,} cells",
-        f"  from {grid.start:%Y-%m-%d %H:%M} to {grid.end:%Y-%m-%d %H:%M} UTC",
+        *(_grid(view) for view in config.views()),
+        f"  from {config.grids[0].start:%Y-%m-%d %H:%M} to {config.grids[0].end:%Y-%m-%d %H:%M} UTC",
         "",
         "Stages",
         *(
@@ -58,6 +55,19 @@ def explain(config: ReleaseConfig) -> str:
     return "\n".join(lines)
 
 
+def _of_region(view: ReleaseConfig) -> str:
+    return f" (region {view.focus})" if view.focus else ""
+
+
+def _grid(view: ReleaseConfig) -> str:
+    grid = view.domain
+    height, width = grid.cell_metres
+    return (
+        f"  {grid.cells} x {grid.cells} cells of {width:.0f} m x {height:.0f} m, {grid.slices} slices of "
+        f"{grid.slice_seconds / 3600:g} h: {grid.size:,} cells{_of_region(view)}"
+    )
+
+
 def steps(config: ReleaseConfig) -> list[Step]:
     """The stages in order."""
     privacy, workspace = config.privacy, Workspace.of(config)
@@ -71,7 +81,7 @@ def steps(config: ReleaseConfig) -> list[Step]:
         ),
         Step(
             "collect",
-            f"read {config.input.path} ({made}), keep at most {privacy.bound} pings of each user, count, "
+            f"read {config.input.path} ({made}), {_bounded(config)}, count, "
             f"add {privacy.mechanism} noise to every cell, store once",
             str(privacy.epsilon),
         ),
@@ -83,6 +93,13 @@ def steps(config: ReleaseConfig) -> list[Step]:
         ),
         Step("publish", f"Delta tables cells and releases in {workspace.root}", "0"),
     ]
+
+
+def _bounded(config: ReleaseConfig) -> str:
+    over = " over all regions together" if config.regions else ""
+    if config.privacy.bounding == "weight":
+        return f"weigh the pings of each user to at most {config.privacy.bound} in sum{over}"
+    return f"keep at most {config.privacy.bound} pings of each user{over}"
 
 
 def _promise(config: ReleaseConfig) -> list[str]:
@@ -100,7 +117,7 @@ def _promise(config: ReleaseConfig) -> list[str]:
 
 def _noise(config: ReleaseConfig) -> list[str]:
     deviation = noise_variance(config.privacy) ** 0.5
-    expected = config.privacy.total_pings / config.domain.size
+    expected = config.privacy.total_pings / sum(grid.size for grid in config.grids)
     return [
         f"  scale k / epsilon = {config.privacy.bound} / {_bracketed(config.privacy.epsilon)} "
         f"= {float(config.privacy.scale):.4g}, standard deviation {deviation:.4g} in every cell",
@@ -113,15 +130,25 @@ def _bracketed(epsilon: Fraction) -> str:
 
 
 def _sizes(config: ReleaseConfig) -> list[str]:
-    size = config.domain.size
-    noisy = size * (math.log2(2 * math.e * max(1.0, float(config.privacy.scale))) + 3) / 8
+    size, cost = sum(grid.size for grid in config.grids), cost_of_release(config)
+    noisy = size * (math.log2(2 * math.e * max(1.0, float(config.privacy.scale * config.privacy.unit))) + 3) / 8
     return [
         f"  driver memory for denoising   about {_bytes(4 * size * _TENSOR_COPIES)} "
         f"(the tensor itself: {_bytes(4 * size)})",
         f"  disk for the noisy slices     about {_bytes(noisy)}",
         f"  disk for the released cells   about {_bytes(size * _CELL_ROW)}",
-        f"  shuffled between executors    about {_bytes(config.privacy.total_pings * _SHUFFLED_PER_PING)}",
+        f"  shuffled between executors    about {_bytes(cost.shuffled)}",
+        f"  memory of a counting task     about {_bytes(cost.task_memory)} ({cost.tasks} tasks)",
+        f"  collecting                    about {_duration(cost.core_s)} of one core, most of it {cost.dominant}; "
+        f"{_duration(cost.core_s / _CLUSTER)} on {_CLUSTER} cores",
     ]
+
+
+def _duration(seconds: float) -> str:
+    for unit, length in (("hours", 3600), ("minutes", 60)):
+        if seconds >= length:
+            return f"{seconds / length:.3g} {unit}"
+    return f"{seconds:.2g} seconds"
 
 
 def _bytes(number: float) -> str:

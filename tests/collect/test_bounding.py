@@ -1,64 +1,224 @@
 """No user contributes more than k pings; which ones is uniform, and the same however the work is repeated."""
 
+from collections import Counter
+
 import numpy as np
+import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import chisquare
+from numpy.typing import NDArray
+from scipy.stats import chi2
 
-from vdr_spark.collect.bounding import SampleKey, keep_lowest
+from vdr_spark.collect import bounding
+from vdr_spark.collect.bounding import Bounding, Sample, SampleKey, Weight, bounding_of
+from vdr_spark.collect.locate import Located
+from vdr_spark.collect.routing import hash_ids
+from vdr_spark.config.settings import WEIGHT_UNIT, PrivacySettings
 
-Rows = list[tuple[int, int, int]]  # user, ping, cell
-
-
-def kept_of(rows: Rows, k: int, key: SampleKey | None = None) -> Rows:
-    table = np.array(rows, dtype=np.int64).reshape(-1, 3)
-    user, ping, cell = (np.ascontiguousarray(column) for column in table.T)
-    chosen = keep_lowest(user, ping, cell, k, key or SampleKey(1, 2))
-    return [(int(u), int(p), int(c)) for u, p, c in table[chosen]]
-
-
-rows = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(0, 1)), max_size=60)
+CELL_BITS = 10
+KEY = SampleKey.seeded(3)
+Pings = list[tuple[int, int]]  # user, number of the ping; equal pairs are exact duplicates
 
 
-@given(rows, st.integers(1, 8), st.integers(0, 2**64 - 1))
-def test_every_user_keeps_exactly_the_smaller_of_k_and_all(rows: Rows, k: int, secret: int) -> None:
-    kept = kept_of(rows, k, SampleKey(secret, secret // 3))
-    for user in range(5):
-        of_user = [row for row in rows if row[0] == user]
-        mine = [row for row in kept if row[0] == user]
-        assert len(mine) == min(k, len(of_user))
-        assert all(mine.count(row) <= of_user.count(row) for row in mine)  # nothing is kept twice
+def words_of(bound: Bounding, pings: Pings, key: SampleKey = KEY) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
+    """Code and word of each ping. The cell of a ping is its number, so what is kept can be read off the counts."""
+    users, numbers = np.array(pings, dtype=np.int64).reshape(-1, 2).T
+    content = (np.full(len(users), 29.7).view(np.uint64), np.full(len(users), -95.3).view(np.uint64))
+    located = Located(pa.array(users), numbers.copy(), (*content, (numbers * 1_000_000).view(np.uint64)))
+    return users.astype(np.int32), bound.words(located, hash_ids(pa.array(users), key.first))
 
 
-@given(rows, st.integers(1, 8), st.randoms())
-def test_the_order_of_arrival_does_not_matter(rows: Rows, k: int, random: object) -> None:
-    shuffled = list(rows)
+def kept_by_user(bound: Bounding, pings: Pings) -> dict[int, Counter[int]]:
+    """Of each user: by how many units each of their pings counts. Users are asked one by one, and all together."""
+    code, words = words_of(bound, pings)
+    users = int(code.max(initial=-1)) + 1
+    alone = {user: tally(bound, 1, np.zeros((code == user).sum(), np.int32), words[code == user]) for user in {*code}}
+    assert sum(alone.values(), Counter()) == tally(bound, users, code, words)  # others do not matter
+    return alone
+
+
+def tally(bound: Bounding, users: int, code: NDArray[np.int32], words: NDArray[np.uint64]) -> Counter[int]:
+    cells, amounts = bound.counted(users, code, words)
+    counts: Counter[int] = Counter()
+    for cell, amount in zip(cells.tolist(), [1] * len(cells) if amounts is None else amounts.tolist(), strict=True):
+        counts[cell] += amount
+    return counts
+
+
+def lowest_in_plain_python(sample: Sample, words: NDArray[np.uint64]) -> list[int]:
+    """The k words of lowest priority, each copy of a word with a number of its own."""
+    numbered = [(word, copy) for word, copies in Counter(words.tolist()).items() for copy in range(copies)]
+    priority = {
+        (word, copy): int(sample._priority(np.array([word], np.uint64), np.array([copy]))[0]) for word, copy in numbered
+    }
+    return sorted(word for word, _ in sorted(numbered, key=lambda ping: priority[ping])[: sample.k])
+
+
+pings = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5)), max_size=70)
+keys = st.builds(SampleKey, st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1))
+
+
+@given(pings, st.integers(1, 8), keys)
+def test_every_user_keeps_exactly_the_smaller_of_k_and_all(pings: Pings, k: int, key: SampleKey) -> None:
+    for user, kept in kept_by_user(Sample(k, CELL_BITS, key), pings).items():
+        own = Counter(number for of, number in pings if of == user)
+        assert kept.total() == min(k, own.total())
+        assert kept <= own  # nothing is kept twice, nothing is made up
+
+
+@given(pings, st.integers(1, 8), st.randoms(), st.booleans())
+def test_the_order_of_arrival_does_not_matter(pings: Pings, k: int, random: object, weighted: bool) -> None:
+    bound: Bounding = Weight(k, CELL_BITS) if weighted else Sample(k, CELL_BITS, KEY)
+    shuffled = list(pings)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert sorted(kept_of(rows, k)) == sorted(kept_of(shuffled, k))
+    assert kept_by_user(bound, pings) == kept_by_user(bound, shuffled)
 
 
-@given(rows, st.integers(1, 8))
-def test_the_choice_depends_on_the_users_own_pings_only(rows: Rows, k: int) -> None:
-    alone = [row for row in rows if row[0] == 1]
-    assert sorted(kept_of(alone, k)) == sorted(row for row in kept_of(rows, k) if row[0] == 1)
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=60), st.integers(1, 12), keys)
+def test_equals_are_chosen_among_as_a_plain_sort_would(numbers: list[int], k: int, key: SampleKey) -> None:
+    sample = Sample(k, CELL_BITS, key)
+    code, words = words_of(sample, [(0, number) for number in numbers])
+    expected = lowest_in_plain_python(sample, words)
+    assert sorted(sample._lowest_of_equals(words).tolist()) == expected
+    assert tally(sample, 1, code, words) == Counter(word % 2**CELL_BITS for word in expected)
 
 
-@pytest.mark.parametrize("pings", [range(12), [0, 0, 0, 0, 0, 0, 6, 7, 8, 9, 10, 11]], ids=["distinct", "duplicates"])
-def test_every_ping_is_equally_likely(pings: list[int]) -> None:
-    """A ping and its exact duplicates are separate pings, each with the same chance."""
-    times, k = 6000, 3
-    counts = np.zeros(12)
-    random = np.random.default_rng(5)
-    for _ in range(times):
-        key = SampleKey(*random.integers(0, 2**63, 2).tolist())
-        for _, ping, _ in kept_of([(9, ping, ping) for ping in pings], k, key):
-            counts[ping] += 1
-    expected = np.bincount(list(pings), minlength=12) * times * k / 12
-    seen = expected > 0
-    assert chisquare(counts[seen], expected[seen]).pvalue > 1e-5
+def test_words_that_agree_in_their_upper_half_only_are_told_apart() -> None:
+    """The sort looks at 32 bits; a difference below them still decides, also between two different cells."""
+    sample = Sample(1, CELL_BITS, KEY)
+    words = np.array([(5 << 32) + (2 << CELL_BITS) + 7, (5 << 32) + (1 << CELL_BITS) + 8, 6 << 32], np.uint64)
+    assert tally(sample, 1, np.zeros(3, np.int32), words) == {8: 1}
+
+
+def test_more_users_than_sixteen_bits_hold_are_bounded_each() -> None:
+    users = 70_000
+    bound = Sample(1, CELL_BITS, KEY)
+    code, words = words_of(bound, [(user, number) for number in range(2) for user in range(users)])
+    cells, _ = bound.counted(users, code, words)
+    assert len(cells) == users
+    assert abs(cells.sum() - users / 2) < 5 * np.sqrt(users) / 2
+
+
+@pytest.mark.parametrize(
+    ("copies", "k"),
+    [([1] * 12, 3), ([6, 1, 1, 1, 1, 1, 1], 3), ([5, 4, 3, 2, 1], 4), ([9, 1], 5), ([2, 2, 2], 1)],
+    ids=["distinct", "one often", "some often", "most are one", "pairs"],
+)
+def test_every_ping_is_equally_likely_exact_duplicates_too(copies: list[int], k: int) -> None:
+    """A cell with c of a user's n pings keeps k c / n of them on average, over the keys of many runs."""
+    runs, share = 3000, np.array(copies) / sum(copies)
+    numbers = [(7, number) for number, times in enumerate(copies) for _ in range(times)]
+    kept = np.zeros(len(copies))
+    for run in range(runs):
+        key = SampleKey.seeded(run)
+        sample = Sample(k, CELL_BITS, key)
+        _, words = words_of(sample, numbers, key)
+        cells, _ = sample.counted(1, np.zeros(len(words), np.int32), words)
+        kept += np.bincount(cells, minlength=len(copies))
+    # Drawn without putting back, so the counts vary less than a multinomial's by this factor.
+    narrower = (sum(copies) - k) / (sum(copies) - 1)
+    statistic = (((kept - runs * k * share) ** 2) / (runs * k * share)).sum() / narrower
+    assert chi2.sf(statistic, len(copies) - 1) > 1e-4
+
+
+def test_two_users_with_the_same_pings_keep_different_ones() -> None:
+    kept = kept_by_user(Sample(5, CELL_BITS, KEY), [(user, number) for user in range(2) for number in range(100)])
+    assert kept[0] != kept[1]
+
+
+def condensed_in_chunks(bound: Bounding, chunks: list[Pings]) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
+    parts = [words_of(bound, chunk) for chunk in chunks]
+    fewer = [bound.condensed(3, code, words) for code, words in parts]
+    return np.concatenate([code for code, _ in fewer]), np.concatenate([words for _, words in fewer])
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.integers(1, 12), min_size=1, max_size=150),
+    st.integers(1, 4),
+    keys,
+    st.integers(1, 4),
+    st.integers(0, 2**32 - 1),
+    st.booleans(),
+)
+def test_fewer_words_count_the_same(
+    copies: list[int], k: int, key: SampleKey, chunks: int, seed: int, weighted: bool
+) -> None:
+    """Users of very many pings are thinned chunk by chunk, with any number of copies of a ping in any of them."""
+    bound: Bounding = Weight(k, CELL_BITS) if weighted else Sample(k, CELL_BITS, key)
+    numbers = [(0, number) for number, times in enumerate(copies) for _ in range(times)]
+    everything = [*numbers, *((1, number) for number in range(3)), *((2, number) for number in range(40))]
+    random = np.random.default_rng(seed)
+    where = random.integers(0, chunks, len(everything))
+    parts = [[ping for ping, place in zip(everything, where, strict=True) if place == chunk] for chunk in range(chunks)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bounding, "_HOT", 20)
+        patch.setattr(bounding, "_COPIES", 3)  # further ones come last
+        code, words = condensed_in_chunks(bound, parts)
+        assert tally(bound, 3, code, words) == tally(bound, 3, *words_of(bound, everything))
+
+
+@pytest.mark.parametrize("bound", [Sample(10, CELL_BITS, KEY), Weight(10, CELL_BITS)], ids=["sample", "weight"])
+def test_of_a_user_with_very_many_pings_few_words_travel(bound: Bounding) -> None:
+    many = [(0, number % 1000) for number in range(8000)] * 3  # 24 copies of 1000 pings
+    distinct = [(0, number) for number in range(1000)]
+    light = [(1, number) for number in range(50)]
+    code, words = words_of(bound, [*many, *light])
+    assert len(words) > bounding._HOT
+    fewer_code, _ = bound.condensed(2, code, words)
+    assert (fewer_code == 1).sum() == len(light)
+    assert (fewer_code == 0).sum() <= max(len(distinct), len(many) // 5)
+    assert fewer_code.dtype == np.int32
+
+
+def test_a_sampled_user_of_distinct_pings_shrinks_to_a_small_multiple_of_k() -> None:
+    sample = Sample(10, 20, KEY)
+    code, words = words_of(sample, [(0, number) for number in range(40_000)])
+    assert len(sample.condensed(1, code, words)[1]) < 2 * bounding._COPIES * 10
+    assert tally(sample, 1, *sample.condensed(1, code, words)) == tally(sample, 1, code, words)
+
+
+def test_what_is_kept_does_not_depend_on_the_chunks_even_with_many_copies() -> None:
+    sample = Sample(10, CELL_BITS, KEY)
+    pings = [(0, number % 500) for number in range(20_000)]
+    whole = tally(sample, 3, *condensed_in_chunks(sample, [pings]))
+    halves = tally(sample, 3, *condensed_in_chunks(sample, [pings[:10_000], pings[10_000:]]))
+    assert whole == halves
+
+
+def test_a_user_of_one_ping_in_very_many_copies_keeps_k() -> None:
+    sample = Sample(10, CELL_BITS, KEY)
+    assert tally(sample, 3, *condensed_in_chunks(sample, [[(0, 5)] * 20_000])) == {5: 10}
+
+
+@given(pings, st.integers(1, 8))
+def test_weights_of_a_user_sum_to_k_but_for_rounding(pings: Pings, k: int) -> None:
+    for user, amounts in kept_by_user(Weight(k, CELL_BITS), pings).items():
+        own = Counter(number for of, number in pings if of == user)
+        n = own.total()
+        if n <= k:
+            assert amounts == Counter({number: times * WEIGHT_UNIT for number, times in own.items()})
+        else:
+            assert k * WEIGHT_UNIT - n < amounts.total() <= k * WEIGHT_UNIT
+            assert len({amounts[number] / times for number, times in own.items()}) == 1  # every ping counts alike
+
+
+def test_a_user_with_more_pings_than_units_adds_nothing_rather_than_too_much() -> None:
+    weight = Weight(1, CELL_BITS)
+    stands_for_many = np.array([(WEIGHT_UNIT + 1) << CELL_BITS], np.uint64)
+    assert tally(weight, 1, np.zeros(1, np.int32), stands_for_many).total() == 0
+
+
+@pytest.mark.parametrize(("cells", "bits"), [(1, 1), (2, 1), (1024, 10), (1025, 11)])
+def test_cell_numbers_fit_their_bits(cells: int, bits: int) -> None:
+    def privacy(how: str) -> PrivacySettings:
+        return PrivacySettings.model_validate({"epsilon": 1, "k": 5, "total_pings": 100, "budget": 1, "bounding": how})
+
+    assert bounding_of(privacy("sample"), cells, KEY) == Sample(5, bits, KEY)
+    assert bounding_of(privacy("weight"), cells, KEY) == Weight(5, bits)
 
 
 def test_keys_are_drawn_anew() -> None:
     assert SampleKey.drawn() != SampleKey.drawn()
-    assert SampleKey.seeded(4) == SampleKey.seeded(4)
+    assert SampleKey.seeded(4) == SampleKey.seeded(4) != SampleKey.seeded(5)

@@ -4,7 +4,7 @@
   identifies it, and the k lowest are kept. The key is drawn once for a run, so a task that is recomputed, retried or
   run twice chooses the same pings; with `rand()` it would choose anew, and a user could enter some slices by one
   choice and other slices by the next. Exact duplicates of a ping are separate pings: each gets a number among its
-  equals, and that number enters the hash.
+  equals, and that number enters the hash. From the 33rd copy on they come last, after all other pings of the user.
 * `weight`: every ping of a user with n > k pings counts k / n, in whole units of 1 / `WEIGHT_UNIT`, rounded down.
   Nothing is left to chance.
 
@@ -31,7 +31,8 @@ Counts = tuple[Integers, Integers | None]
 """Cells, and by how many units each of them grows; None: by one. A cell may stand there more than once."""
 
 _HOT = 1 << 14  # pings of one user in one chunk, from which on they are made fewer before the shuffle
-_COPIES = 8  # of one ping that this provides for
+_COPIES = 32  # of one ping that are chosen among like any other; further ones come last
+_LAST = np.uint64(2**64 - 1)
 
 
 class Bounding(Protocol):
@@ -94,28 +95,29 @@ class Sample:
         hot = np.bincount(code, minlength=users) > max(_HOT, 4 * _COPIES * self.k)
         if not hot.any():
             return code, words
-        rows = np.flatnonzero(hot[code])
-        drop = np.zeros(len(words), dtype=np.bool_)
-        drop[rows] = True
+        of_hot = hot[code]
+        codes, fewer = [code[~of_hot]], [words[~of_hot]]
         for user in np.flatnonzero(hot):
-            own = rows[code[rows] == user]
-            drop[own[self._may_be_kept(words[own])]] = False
-        return code[~drop], words[~drop]
+            fewer.append(self._may_be_kept(words[code == user]))
+            codes.append(np.full(len(fewer[-1]), user, dtype=np.int32))
+        return np.concatenate(codes), np.concatenate(fewer)
 
-    def _may_be_kept(self, words: Words) -> NDArray[np.bool_]:
-        """Of some of a user's pings, those that can be among the k lowest of all, with up to `_COPIES` of each.
+    def _may_be_kept(self, words: Words) -> Words:
+        """Some of a user's words without those that cannot be among the k lowest of all, whatever the others are.
 
-        The k-th lowest priority of a part is never below that of the whole. A copy of a ping may lie in any chunk, so
-        a ping is let go only where no copy of it, the eighth included, would be low enough.
+        This must not change what is kept: chunks are cut by other people's pings too. The k-th lowest priority of a
+        part is never below that of the whole, and copies that lie elsewhere can only move a ping's copies to higher
+        numbers. So a ping may go if none of its first `_COPIES` copies would be low enough; the copies after them
+        come last, and no more than k of them can matter.
         """
-        order = np.argsort(words)
-        priority = self._priority(words[order], _position_in_run(_changes(words[order])))
-        limit = np.partition(priority, self.k - 1)[self.k - 1]
+        words = np.sort(words)
+        copy = _position_in_run(_changes(words))
+        limit = np.partition(self._priority(words, copy), self.k - 1)[self.k - 1]
         lowest = words
-        for copy in range(_COPIES):
-            lowest = np.minimum(lowest, self._priority(words, np.full(len(words), copy)))
-        low_enough: NDArray[np.bool_] = lowest <= limit
-        return low_enough
+        for number in range(1, _COPIES):
+            lowest = np.minimum(lowest, self._priority(words, np.full(len(words), number)))
+        fewer: Words = words[(lowest <= limit) & (copy < max(self.k, _COPIES))]
+        return fewer
 
     def counted(self, users: int, code: Codes, words: Words) -> Counts:
         sizes = np.bincount(code, minlength=users)
@@ -149,7 +151,7 @@ class Sample:
     def _priority(self, words: Words, copy: Integers) -> Words:
         """Of a ping and its number among its equals. The first copy's is the word itself."""
         again = mix(words + copy.astype(np.uint64) * np.uint64(self.key.second | 1))
-        return np.where(copy == 0, words, again)
+        return np.where(copy == 0, words, np.where(copy < _COPIES, again, _LAST))
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,8 @@ def hash_ids(ids: pa.Array, key: int) -> Words:
     if pa.types.is_integer(ids.type):
         plain = ids.cast(pa.int64()).to_numpy().view(np.uint64)
     else:
-        plain = pd.util.hash_array(ids.to_numpy(zero_copy_only=False), categorize=False)
+        # As bytes: whether an id is good UTF-8 is nobody's business here.
+        plain = pd.util.hash_array(ids.cast(pa.binary()).to_numpy(zero_copy_only=False), categorize=False)
     return mix(plain ^ np.uint64(key))
 
 

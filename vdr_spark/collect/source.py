@@ -29,6 +29,13 @@ from vdr_spark.errors import InvalidInput
 from vdr_spark.grid import Grid
 from vdr_spark.workers import ArrowTask, in_worker
 
+# How Spark cuts what it hands to Python into batches: small enough that one side packs while the other unpacks.
+_BY_BYTES = {"spark.sql.execution.arrow.maxBytesPerBatch": "8m"}
+# But Spark adds up a batch's bytes again for every row, which for pings takes longer than handing them over.
+_BY_ROWS = {
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
+}
 _SPLIT = 128 << 20  # bytes of a file that one task reads, as Spark would cut it
 _ROWS_A_BATCH = 1 << 16
 
@@ -39,6 +46,11 @@ class Source(Protocol):
     @property
     def id_type(self) -> str:
         """Of `user_id`: bigint or string."""
+        ...
+
+    @property
+    def arrow_settings(self) -> dict[str, str]:
+        """Spark's settings for jobs that read from here."""
         ...
 
     def map(self, task: ArrowTask, schema: str) -> DataFrame:
@@ -73,6 +85,10 @@ class ThroughSpark:
     def id_type(self) -> str:
         return "string" if self.pings.schema["user_id"].dataType.simpleString() == "string" else "bigint"
 
+    @property
+    def arrow_settings(self) -> dict[str, str]:
+        return _BY_ROWS
+
     def map(self, task: ArrowTask, schema: str) -> DataFrame:
         # What lies outside is left to Spark, which may not even have to read it.
         inside = reduce(or_, (grid.inside_column(F.col("lat"), F.col("lon"), F.col("ts")) for grid in self.grids))
@@ -97,6 +113,10 @@ class DirectParquet:
     columns: dict[str, str]  # ours: theirs
     id_type: str
 
+    @property
+    def arrow_settings(self) -> dict[str, str]:
+        return _BY_BYTES
+
     def map(self, task: ArrowTask, schema: str) -> DataFrame:
         splits, columns, id_type = self.splits, self.columns, self.id_type  # what the tasks need, without `spark`
 
@@ -115,20 +135,54 @@ def splits_of(uri: str) -> Iterator[Split]:
 
 def read_split(split: Split, columns: dict[str, str], id_type: str) -> Iterator[pa.RecordBatch]:
     """The pings of a split, under our names and types; none of a file that lacks a column, as Spark would see it."""
-    user = pa.string() if id_type == "string" else pa.int64()
-    kinds = (user, pa.float64(), pa.float64(), pa.timestamp("us", "UTC"))
-    theirs = [columns[ours] for ours in PING_COLUMNS]
     try:
         with pq.ParquetFile(_path(split.uri), coerce_int96_timestamp_unit="us") as file:
             groups = [group for group in range(file.num_row_groups) if split.begin <= _begin(file, group) < split.end]
-            if not groups or not set(theirs) <= set(file.schema_arrow.names):
+            theirs = [name for ours in PING_COLUMNS if (name := _find(file, columns[ours])) is not None]
+            if not groups or len(theirs) < len(PING_COLUMNS):
                 return
+            kinds = [_checked(file, name, kind) for name, kind in zip(theirs, _kinds(id_type), strict=True)]
             for batch in file.iter_batches(_ROWS_A_BATCH, row_groups=groups, columns=theirs, use_threads=False):
                 cast = [batch.column(name).cast(kind) for name, kind in zip(theirs, kinds, strict=True)]
                 yield pa.RecordBatch.from_arrays(cast, names=list(PING_COLUMNS))
     except (pa.ArrowException, OSError):
         # Arrow's words may quote the file. The stage knows how to say this.
         raise RuntimeError(f"FAILED_READ_FILE {split.uri}") from None
+
+
+def _kinds(id_type: str) -> list[pa.DataType]:
+    user = pa.string() if id_type == "string" else pa.int64()
+    return [user, pa.float64(), pa.float64(), pa.timestamp("us", "UTC")]
+
+
+def _find(file: pq.ParquetFile, name: str) -> str | None:
+    """The file's own spelling of a column's name: the same, or the only one that differs in case, as Spark does it."""
+    names = file.schema_arrow.names
+    alike = [name] if name in names else [other for other in names if other.lower() == name.lower()]
+    if len(alike) > 1:
+        raise pa.ArrowInvalid("two columns of one name")
+    return alike[0] if alike else None
+
+
+def _checked(file: pq.ParquetFile, name: str, kind: pa.DataType) -> pa.DataType:
+    """Our type for a column, unless the file's is of another sort than the first file's: Spark would refuse it too."""
+    theirs = file.schema_arrow.field(name).type
+    theirs = theirs.value_type if pa.types.is_dictionary(theirs) else theirs
+    # INT96 has no zone in Arrow's eyes, and is an instant in Spark's.
+    instant = pa.types.is_timestamp(theirs) and (theirs.tz is not None or _is_int96(file, name))
+    fits = {
+        pa.string(): pa.types.is_string(theirs) or pa.types.is_large_string(theirs),
+        pa.int64(): pa.types.is_signed_integer(theirs),
+        pa.float64(): pa.types.is_floating(theirs),
+    }.get(kind, instant)
+    if not fits:
+        raise pa.ArrowInvalid("a column of another type")
+    return kind
+
+
+def _is_int96(file: pq.ParquetFile, name: str) -> bool:
+    stored = [file.metadata.schema.column(number) for number in range(len(file.metadata.schema))]
+    return any(column.path == name and column.physical_type == "INT96" for column in stored)
 
 
 def _begin(file: pq.ParquetFile, row_group: int) -> int:

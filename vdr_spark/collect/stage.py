@@ -13,6 +13,7 @@ from vdr_spark.collect.counting import count_bounded
 from vdr_spark.collect.noisy_slices import add_noise, is_stored, remove_strays, store_noisy_slices
 from vdr_spark.collect.source import Source, source_of
 from vdr_spark.config import ReleaseConfig
+from vdr_spark.cost import tasks_for
 from vdr_spark.data.layouts import LAYOUTS
 from vdr_spark.errors import InvalidInput, LedgerConflict
 from vdr_spark.locks import exclusive
@@ -20,13 +21,6 @@ from vdr_spark.privacy.ledger import Ledger, State
 from vdr_spark.privacy.mechanism import mechanism_of
 from vdr_spark.session import settings_of_spark
 from vdr_spark.workspace import Workspace
-
-# By default Spark adds up the bytes of a batch again for every row that it hands to Python, which takes longer than
-# the handing over. Rows are limited instead: the largest, packed pings, are some 100 kB.
-_ARROW = {
-    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
-}
 
 
 def collect(spark: SparkSession, config: ReleaseConfig) -> bool:
@@ -54,7 +48,7 @@ def collect(spark: SparkSession, config: ReleaseConfig) -> bool:
                 f"epsilon {config.privacy.epsilon} again."
             )
         try:
-            with settings_of_spark(spark, _ARROW):
+            with settings_of_spark(spark, source.arrow_settings):
                 store_noisy_slices(
                     _noisy(spark, source, config), workspace, config.privacy.unit, config.privacy.protected
                 )
@@ -67,7 +61,7 @@ def collect(spark: SparkSession, config: ReleaseConfig) -> bool:
 def _noisy(spark: SparkSession, source: Source, config: ReleaseConfig) -> DataFrame:
     """Every slice with its noise, as a plan: the pings are read, and noise is drawn, when it is written."""
     privacy, grids, seed = config.privacy, config.grids, config.privacy.test_seed
-    partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
+    partitions = tasks_for(privacy.total_pings, int(spark.conf.get("spark.sql.shuffle.partitions") or 200))
     key = SampleKey.drawn() if seed is None else SampleKey.seeded(seed)
     bounding = bounding_of(privacy, sum(grid.size for grid in grids), key)
     packed = count_bounded(source, grids, bounding, key, partitions)

@@ -1,0 +1,348 @@
+"""Seconds to bound and bin pings: ours, beside a bare scan in Spark, the textbook plan, DuckDB and Polars.
+
+Run: python benchmarks/collect.py --rows 5e7 --k 53. All with the same pings and as many threads as the machine has
+cores, each after a warm-up; the ratios are what counts. Last line: JSON. With `--sweep`, how time grows with rows;
+with `--extremes`, very many users and one very large one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from peers import PEERS, Measured, Task, measure_apart, timed
+from pings import cached_pings, configuration, is_written, say, scattered, size_of, write
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
+
+from vdr_spark.collect.bounding import SampleKey, bounding_of
+from vdr_spark.collect.counting import count_bounded
+from vdr_spark.collect.source import source_of
+from vdr_spark.config import ReleaseConfig
+from vdr_spark.config.settings import SparkSettings
+from vdr_spark.cost import tasks_for
+from vdr_spark.data.readers import read_pings
+from vdr_spark.session import settings_of_spark, spark_session
+
+Total = Callable[[DataFrame], int]
+ROWS = {"peers": 5e7, "sweep": 1e8, "extremes": 1e7}  # unless --rows says otherwise
+
+
+def main() -> None:
+    arguments = _arguments()
+    mode = "sweep" if arguments.sweep else "extremes" if arguments.extremes else "peers"
+    rows = round(arguments.rows or ROWS[mode])
+    spark = spark_session(SparkSettings())
+    modes = {"sweep": sweep, "extremes": extremes, "peers": beside_peers}
+    result = modes[mode](spark, arguments, rows)
+    print(json.dumps(result))
+    if result.get("kept_agree") is False:
+        sys.exit("the methods that sample kept different numbers of pings: one of them is wrong")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--rows", type=float, help="about how many pings (default: 5e7; --sweep 1e8, its largest; --extremes 1e7)"
+    )
+    parser.add_argument("--k", type=int, default=53, help="pings kept of each user (default: %(default)s)")
+    parser.add_argument(
+        "--order", choices=["people", "time"], default="people", help="how the files are sorted (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--ids", choices=["number", "text"], default="number", help="kind of user_id (default: %(default)s)"
+    )
+    parser.add_argument("--repeats", type=int, default=1, help="timed runs, of which the median (default: %(default)s)")
+    home = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        default=home / "vdr-benchmarks",
+        metavar="DIR",
+        help="where pings are made once and kept, 25 bytes each (default: %(default)s)",
+    )
+    modes = parser.add_mutually_exclusive_group()
+    modes.add_argument("--sweep", action="store_true", help="ours and the scan at rows / 16, / 8, / 4, / 2 and rows")
+    modes.add_argument(
+        "--extremes",
+        action="store_true",
+        help="ours with one ping each of 1e7 (or --rows) users, and with one user who has half of all pings",
+    )
+    arguments = parser.parse_args()
+    if arguments.k < 1 or arguments.repeats < 1 or (arguments.rows is not None and arguments.rows < 1):
+        parser.error("--rows, --k and --repeats must be at least 1")
+    arguments.cache = arguments.cache.expanduser().absolute()
+    return arguments
+
+
+# What is measured
+
+
+def bare_scan(spark: SparkSession, config: ReleaseConfig) -> DataFrame:
+    """The cell of every ping inside: what anybody who counts pings by cell has to do."""
+    cell = config.domain.cell_column(F.col("lat"), F.col("lon"), F.col("ts"))
+    return read_pings(spark, config.input).select("user_id", cell.alias("cell")).where(F.col("cell").isNotNull())
+
+
+def textbook(spark: SparkSession, config: ReleaseConfig) -> DataFrame:
+    """k pings of each user by a window, then counts by cell."""
+    numbered = F.row_number().over(Window.partitionBy("user_id").orderBy(F.rand()))
+    kept = bare_scan(spark, config).withColumn("n", numbered).where(F.col("n") <= config.privacy.bound)
+    return kept.groupBy("cell").count()
+
+
+def ours(spark: SparkSession, config: ReleaseConfig) -> DataFrame:
+    """What the collect stage does before it adds noise."""
+    grids, key = config.grids, SampleKey.drawn()
+    bounding = bounding_of(config.privacy, sum(grid.size for grid in grids), key)
+    partitions = tasks_for(config.privacy.total_pings, int(spark.conf.get("spark.sql.shuffle.partitions") or 200))
+    return count_bounded(source_of(spark, config.input, grids), grids, bounding, key, partitions)
+
+
+def sum_of_counts(counts: DataFrame) -> int:
+    return int(counts.agg(F.sum("count")).first()[0] or 0)  # type: ignore[index]
+
+
+def sum_of_packed(packed: DataFrame) -> int:
+    def add(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            total = sum(int(np.frombuffer(row, "<i8").sum()) for row in batch.column("counts").to_pylist())
+            yield pa.RecordBatch.from_arrays([pa.array([total])], names=["count"])
+
+    return sum_of_counts(packed.mapInArrow(add, "count bigint"))
+
+
+def measure(name: str, plan: Callable[[], DataFrame], total: Total | None, repeats: int) -> Measured:
+    """Seconds from the making of a plan to its end, after a warm-up; and what it keeps, by a run beside the clock."""
+    say(f"{name} ...")
+
+    def run() -> None:
+        plan().write.format("noop").mode("overwrite").save()
+
+    run()
+    return Measured(timed(run, repeats), None if total is None else total(plan()))
+
+
+def measure_ours(spark: SparkSession, name: str, config: ReleaseConfig, total: Total | None, repeats: int) -> Measured:
+    with settings_of_spark(spark, source_of(spark, config.input, config.grids).arrow_settings):
+        return measure(name, partial(ours, spark, config), total, repeats)
+
+
+# The three modes
+
+
+def beside_peers(spark: SparkSession, arguments: argparse.Namespace, rows: int) -> dict[str, object]:
+    k, repeats = arguments.k, arguments.repeats
+    path = cached_pings(spark, arguments.cache, rows, arguments.order, arguments.ids)
+    rows, users = size_of(spark, path)
+    config = configuration(path, k, rows)
+    weighted = configuration(path, k, rows, bounding="weight")
+    through_spark = configuration(path, k, rows, reader="spark")
+    threads = len(os.sched_getaffinity(0))
+
+    scan = measure("bare scan", partial(bare_scan, spark, config), DataFrame.count, repeats)
+    plain = measure("textbook", partial(textbook, spark, config), sum_of_counts, repeats)
+    before = _shuffled_so_far(spark)
+    sample = measure_ours(spark, "ours, sample", config, sum_of_packed, repeats)
+    shuffled = (_shuffled_so_far(spark) - before) / (repeats + 2)  # with the warm-up and the run that adds up
+    weight = measure_ours(spark, "ours, weight", weighted, None, repeats)
+    reader = measure_ours(spark, "ours, sample, through Spark", through_spark, sum_of_packed, repeats)
+    driver_mb, heap_mb = _peak_driver_mb(), _heap_used_mb(spark)
+    peers = {}
+    for peer in PEERS:
+        say(f"{peer} ...")
+        peers[peer] = measure_apart(peer, _task(path, config, threads, repeats))
+
+    print(f"{rows:,} pings of {users:,} users, order {arguments.order}, ids {arguments.ids}, k {k}, {threads} threads")
+    samplers = {
+        "Spark, textbook window": plain,
+        "ours, sample": sample,
+        "ours, sample, input.reader spark": reader,
+        "DuckDB, min_by of k": peers["duckdb"],
+        "DuckDB, window": peers["duckdb_window"],
+        "Polars, list.sample": peers["polars"],
+    }
+    _print_table({"Spark, bare scan and bin": scan, "ours, weight": weight} | samplers, scan)
+    agree = _print_agreement(samplers)
+
+    of_duckdb = (peers["duckdb"].seconds, peers["duckdb_window"].seconds)
+    duckdb = min((seconds for seconds in of_duckdb if seconds is not None), default=None)
+    return {
+        "rows": rows,
+        "users": users,
+        "order": arguments.order,
+        "ids": arguments.ids,
+        "k": k,
+        "threads": threads,
+        "scan_s": scan.seconds,
+        "collect_s": sample.seconds,
+        "ratio_to_scan": _ratio(sample.seconds, scan.seconds),
+        "ratio_to_textbook": _ratio(sample.seconds, plain.seconds),
+        "ratio_to_duckdb": _ratio(sample.seconds, duckdb),
+        "ratio_to_polars": _ratio(sample.seconds, peers["polars"].seconds),
+        "ratio_weight_to_sample": _ratio(weight.seconds, sample.seconds),
+        "textbook_s": plain.seconds,
+        "weight_s": weight.seconds,
+        "spark_reader_s": reader.seconds,
+        "duckdb_s": peers["duckdb"].seconds,
+        "duckdb_window_s": peers["duckdb_window"].seconds,
+        "polars_s": peers["polars"].seconds,
+        "problems": {name: peer.problem for name, peer in peers.items() if peer.problem},
+        "kept": sample.kept,
+        "kept_agree": agree,
+        "shuffle_bytes_per_ping": shuffled / max(1, scan.kept or 0),
+        "peak_driver_mb": driver_mb,
+        "jvm_heap_used_mb": heap_mb,
+    }
+
+
+def sweep(spark: SparkSession, arguments: argparse.Namespace, largest: int) -> dict[str, object]:
+    """From small to large, so that the peak memory of the driver is that of the size it stands beside."""
+    rows, driver_mb = [], []
+    seconds: dict[str, list[float]] = {"scan": [], "sample": [], "weight": []}
+    print(f"{'rows':>12} {'scan s':>8} {'sample s':>9} {'weight s':>9} {'driver MB':>10}")
+    for size in [largest // 2**halvings for halvings in (4, 3, 2, 1, 0)]:
+        path = cached_pings(spark, arguments.cache, size, arguments.order, arguments.ids)
+        rows.append(size_of(spark, path)[0])
+        for name, measured in measure_each(spark, path, rows[-1], arguments).items():
+            seconds[name].append(measured.seconds or 0.0)
+        driver_mb.append(_peak_driver_mb())
+        scan, sample, weight = (times[-1] for times in seconds.values())
+        print(f"{rows[-1]:>12,} {scan:>8.2f} {sample:>9.2f} {weight:>9.2f} {driver_mb[-1]:>10.0f}", flush=True)
+    exponents = {name: _exponent(rows, times) for name, times in seconds.items()}
+    print("time grows as rows to the power of " + ", ".join(f"{e:.2f} ({name})" for name, e in exponents.items()))
+    return {
+        "rows": rows,
+        "seconds": seconds["sample"],
+        "weight_seconds": seconds["weight"],
+        "scan_seconds": seconds["scan"],
+        "driver_mb": driver_mb,
+        **{f"exponent_{name}": exponent for name, exponent in exponents.items()},
+        "order": arguments.order,
+        "ids": arguments.ids,
+        "k": arguments.k,
+        "threads": len(os.sched_getaffinity(0)),
+    }
+
+
+def extremes(spark: SparkSession, arguments: argparse.Namespace, rows: int) -> dict[str, object]:
+    """Nobody to bound, and somebody who fills the files: half of all pings, the rest being of `rows` / 200 others."""
+    number = F.col("id")
+    others = max(1, rows // 200)
+    cases = {
+        "one_ping_each": number,
+        "one_large_user": F.when(number % 2 == 0, 0).otherwise(1 + F.floor(number / 2) % others),
+    }
+    result: dict[str, object] = {"k": arguments.k, "threads": len(os.sched_getaffinity(0))}
+    for case, user in cases.items():
+        path = arguments.cache / f"{case}-{rows}"
+        if not is_written(path):
+            say(f"making {path} ...")
+            write(spark, scattered(spark, rows, configuration(path, arguments.k, rows).domain, user), path)
+        found, users = size_of(spark, path)
+        measured = measure_each(spark, path, found, arguments)
+        print(f"{case}: {found:,} pings of {users:,} users, driver's peak so far {_peak_driver_mb():.0f} MB")
+        _print_table(measured, measured["scan"])
+        result[case] = {
+            "rows": found,
+            "users": users,
+            **{f"{name}_s": each.seconds for name, each in measured.items()},
+            "kept": measured["sample"].kept,
+            "peak_driver_mb": _peak_driver_mb(),
+        }
+    return result
+
+
+def measure_each(spark: SparkSession, path: Path, rows: int, arguments: argparse.Namespace) -> dict[str, Measured]:
+    """The scan, `sample` and `weight`."""
+    k, repeats = arguments.k, arguments.repeats
+    config, weighted = configuration(path, k, rows), configuration(path, k, rows, bounding="weight")
+    where = f"{rows:,} pings, "
+    return {
+        "scan": measure(where + "scan", partial(bare_scan, spark, config), DataFrame.count, repeats),
+        "sample": measure_ours(spark, where + "sample", config, sum_of_packed, repeats),
+        "weight": measure_ours(spark, where + "weight", weighted, None, repeats),
+    }
+
+
+# Figures
+
+
+def _task(path: Path, config: ReleaseConfig, threads: int, repeats: int) -> Task:
+    grid, box = config.domain, config.domain.box
+    return Task(
+        path=str(path),
+        k=config.privacy.bound,
+        threads=threads,
+        repeats=repeats,
+        south=box.south,
+        west=box.west,
+        north=box.north,
+        east=box.east,
+        cells=grid.cells,
+        start_us=round(grid.start.timestamp()) * 1_000_000,
+        slice_us=grid.slice_seconds * 1_000_000,
+        slices=grid.slices,
+    )
+
+
+def _shuffled_so_far(spark: SparkSession) -> int:
+    """Bytes written for shuffles, as Spark stores them: compressed."""
+    context = spark.sparkContext._jsc.sc()
+    context.listenerBus().waitUntilEmpty()
+    return int(context.statusStore().executorSummary("driver").totalShuffleWrite())
+
+
+def _peak_driver_mb() -> float:
+    """Of this Python process alone, so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _heap_used_mb(spark: SparkSession) -> float:
+    """What Spark's Java process still holds after a collection."""
+    jvm = spark._jvm
+    assert jvm is not None
+    jvm.java.lang.System.gc()
+    runtime = jvm.java.lang.Runtime.getRuntime()
+    return float(runtime.totalMemory() - runtime.freeMemory()) / 2**20
+
+
+def _ratio(seconds: float | None, others: float | None) -> float | None:
+    return seconds / others if seconds and others else None
+
+
+def _exponent(rows: Sequence[int], seconds: Sequence[float]) -> float:
+    """Of time against rows: least squares of their logarithms."""
+    return float(np.polyfit(np.log(rows), np.log(seconds), 1)[0])
+
+
+def _print_table(results: dict[str, Measured], scan: Measured) -> None:
+    print(f"{'':34} {'seconds':>8} {'to the scan':>12} {'kept pings':>12}")
+    for name, result in results.items():
+        if result.seconds is None:
+            print(f"{name:34} {result.problem}")
+            continue
+        ratio = result.seconds / (scan.seconds or result.seconds)
+        kept = "-" if result.kept is None else f"{result.kept:,}"
+        print(f"{name:34} {result.seconds:>8.2f} {ratio:>12.2f} {kept:>12}")
+
+
+def _print_agreement(samplers: dict[str, Measured]) -> bool:
+    kept = {result.kept for result in samplers.values() if result.kept is not None}
+    if len(kept) == 1:
+        print(f"All methods that sample kept the same number of pings, {kept.pop():,}.")
+        return True
+    print("The methods that sample kept DIFFERENT numbers of pings.")
+    return False
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""Generated pings for the benchmarks: made once, and kept outside the repository."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from vdr_spark.config import ReleaseConfig, load_config
+from vdr_spark.data.synth import write_synthetic
+from vdr_spark.grid import Grid
+from vdr_spark.session import settings_of_spark
+
+CONF = Path(__file__).resolve().parents[1] / "conf" / "houston.yaml"
+PINGS_PER_USER = "exponent: 2.018, shift: 25.5, cutoff: 30000"  # a mean of 150, and a few people with very many
+MICROSECONDS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
+
+
+def configuration(
+    path: Path, k: int, rows: int, bounding: str = "sample", reader: str = "auto", synth: str = "null"
+) -> ReleaseConfig:
+    overrides = {
+        "input.path": path,
+        "input.layout": "vdr",
+        "input.reader": reader,
+        "output": path.parent / "nothing-is-written-here",
+        "synth": synth,
+        "privacy.lambda": "null",
+        "privacy.k": k,
+        "privacy.total_pings": rows,
+        "privacy.bounding": bounding,
+    }
+    return load_config(CONF, [f"{key}={value}" for key, value in overrides.items()])
+
+
+def cached_pings(spark: SparkSession, cache: Path, rows: int, order: str, ids: str) -> Path:
+    """A folder of about `rows` generated pings, made on first use."""
+    path = cache / "-".join([order, str(rows), *(["text"] if ids == "text" else [])])
+    if is_written(path):
+        return path
+    people = cache / f"people-{rows}"
+    say(f"making {people}, unless it is there ...")
+    write_synthetic(spark, configuration(people, 1, rows, synth=f"{{pings: {rows}, {PINGS_PER_USER}}}"))
+    if path == people:
+        return path
+    say(f"making {path} ...")
+    pings = spark.read.parquet(str(people))
+    files = len(pings.inputFiles())
+    if ids == "text":
+        pings = pings.withColumn("user_id", F.md5(F.col("user_id").cast("string")))
+    if order == "time":  # as a feed arrives; the generator writes people in blocks
+        pings = pings.repartitionByRange(files, "ts").sortWithinPartitions("ts")
+    write(spark, pings, path)
+    return path
+
+
+def scattered(spark: SparkSession, rows: int, grid: Grid, user: Column) -> DataFrame:
+    """Pings at random places and times inside the grid."""
+    box, period_us = grid.box, grid.slice_seconds * grid.slices * 1_000_000
+    lat = F.lit(box.south) + F.rand(1) * F.lit(box.north - box.south)
+    lon = F.lit(box.west) + F.rand(2) * F.lit(box.east - box.west)
+    us = F.lit(round(grid.start.timestamp()) * 1_000_000) + F.floor(F.rand(3) * F.lit(period_us))
+    columns = {"user_id": user.cast("bigint"), "lat": lat, "lon": lon, "ts": F.timestamp_micros(us)}
+    return spark.range(0, rows, 1, 8).select(*(column.alias(name) for name, column in columns.items()))
+
+
+def write(spark: SparkSession, pings: DataFrame, path: Path) -> None:
+    with settings_of_spark(spark, MICROSECONDS):
+        pings.write.mode("overwrite").parquet(str(path))
+
+
+def is_written(path: Path) -> bool:
+    return (path / "_SUCCESS").exists()
+
+
+def size_of(spark: SparkSession, path: Path) -> tuple[int, int]:
+    """Rows and users that are really there."""
+    say(f"counting {path} ...")
+    per_user = spark.read.parquet(str(path)).groupBy("user_id").count()
+    row = per_user.agg(F.sum("count"), F.count("*")).first()
+    assert row is not None
+    return int(row[0]), int(row[1])
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

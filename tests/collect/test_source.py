@@ -1,0 +1,197 @@
+"""Every ping of the files is read once, in our types, by Spark or by the tasks themselves, with the same counts."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from vdr_spark.collect import source as source_module
+from vdr_spark.collect.bounding import Sample, SampleKey
+from vdr_spark.collect.counting import count_bounded
+from vdr_spark.collect.packing import sum_packed
+from vdr_spark.collect.source import DirectParquet, Source, Split, ThroughSpark, read_split, source_of, splits_of
+from vdr_spark.config.settings import InputSettings
+from vdr_spark.errors import InvalidInput
+from vdr_spark.grid import Box, Grid
+
+GRID = Grid(Box(0, 0, 1, 1), 4, datetime(2020, 1, 1, tzinfo=UTC), 3600, 4)
+KEY = SampleKey.seeded(2)
+OURS = {name: name for name in ("user_id", "lat", "lon", "ts")}
+
+
+def pings(rows: int = 600, ids: pa.DataType | None = None, seed: int = 0) -> pa.Table:
+    """Some of them outside, some null, of users with few and with many pings."""
+    random = np.random.default_rng(seed)
+    users = pa.array(random.integers(0, 12, rows) ** 2 // 10).cast(ids or pa.int64())
+    lat, lon = (pa.array(random.uniform(-0.1, 1.1, rows), mask=random.random(rows) < 0.05) for _ in range(2))
+    us = int(GRID.start.timestamp()) * 1_000_000 + random.integers(-1000, 15_000, rows) * 1_000_000
+    return pa.table({"user_id": users, "lat": lat, "lon": lon, "ts": pa.array(us).cast(pa.timestamp("us", "UTC"))})
+
+
+def counted(source: Source) -> dict[int, list[int]]:
+    rows = count_bounded(source, [GRID], Sample(7, 6, KEY), KEY, 2).toArrow().to_batches()
+    return {layer: counts.tolist() for layer, counts in sum_packed(rows, 16).items()}
+
+
+def read_all(path: Path, id_type: str = "bigint", columns: dict[str, str] = OURS) -> pa.Table:
+    split = Split(path.as_uri(), 0, path.stat().st_size)
+    return pa.Table.from_batches(list(read_split(split, columns, id_type)))
+
+
+def test_splits_read_each_row_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pings().set_column(0, "user_id", pa.array(range(600)))
+    file = tmp_path / "many.parquet"
+    pq.write_table(table, file, row_group_size=50)
+    for size in (97, 1000, 4096, file.stat().st_size - 1, file.stat().st_size, 10**9):
+        monkeypatch.setattr(source_module, "_SPLIT", size)
+        splits = list(splits_of(file.as_uri()))
+        read = [batch.column("user_id").to_pylist() for split in splits for batch in read_split(split, OURS, "bigint")]
+        assert sorted(user for part in read for user in part) == list(range(600))
+        if size == 4096:
+            assert sum(bool(list(read_split(split, OURS, "bigint"))) for split in splits) > 1
+
+
+def test_columns_come_out_in_our_names_and_types(tmp_path: Path) -> None:
+    """Whatever the file keeps them as: INT96, milliseconds, single precision, short ids, dictionaries."""
+    plain = pings(50)
+    milliseconds = plain.column("ts").cast(pa.timestamp("ms", "UTC"))
+    narrow = {"ts": milliseconds, "lat": plain.column("lat").cast(pa.float32())}
+    forms = {
+        "int96": (plain, {"use_deprecated_int96_timestamps": True}),
+        "narrow": (pa.table({"user_id": plain.column("user_id").cast(pa.int32()), "lon": plain["lon"]} | narrow), {}),
+        "zone": (plain.set_column(3, "ts", plain["ts"].cast(pa.timestamp("us", "America/Chicago"))), {}),
+    }
+    for name, (table, options) in forms.items():
+        pq.write_table(table, tmp_path / f"{name}.parquet", **options)
+        read = read_all(tmp_path / f"{name}.parquet")
+        assert read.schema.types == [pa.int64(), pa.float64(), pa.float64(), pa.timestamp("us", "UTC")]
+        assert read.column_names == list(OURS)
+        assert read["user_id"].equals(plain["user_id"])
+        assert read["ts"].equals(plain["ts"])
+        assert read["lat"].equals(table["lat"].cast(pa.float64()))
+    text = plain.set_column(0, "caid", plain["user_id"].cast(pa.string()).dictionary_encode())
+    pq.write_table(text, tmp_path / "text.parquet")
+    read = read_all(tmp_path / "text.parquet", "string", OURS | {"user_id": "caid"})
+    assert read["user_id"].equals(plain["user_id"].cast(pa.string()))
+
+
+def test_a_file_that_lacks_a_column_gives_nothing(tmp_path: Path) -> None:
+    pq.write_table(pings(20).drop_columns(["lon"]), tmp_path / "less.parquet")
+    split = Split((tmp_path / "less.parquet").as_uri(), 0, 10**9)
+    assert list(read_split(split, OURS, "bigint")) == []
+
+
+def test_names_may_differ_in_case_from_file_to_file(tmp_path: Path) -> None:
+    file = tmp_path / "shouting.parquet"
+    pq.write_table(pings().rename_columns(["USER_ID", "Lat", "lon", "ts"]), file)
+    assert read_all(file).num_rows == 600
+
+
+@pytest.mark.parametrize(
+    ("column", "kind"), [("lat", pa.string()), ("ts", pa.int64()), ("ts", pa.timestamp("us")), ("user_id", pa.string())]
+)
+def test_a_column_of_another_type_is_refused_not_converted(tmp_path: Path, column: str, kind: pa.DataType) -> None:
+    """Seconds taken for microseconds would put people elsewhere, silently."""
+    table, file = pings(), tmp_path / "odd.parquet"
+    place = table.schema.get_field_index(column)
+    pq.write_table(table.set_column(place, column, table[column].cast(kind)), file)
+    with pytest.raises(RuntimeError, match="FAILED_READ_FILE"):
+        read_all(file)
+
+
+@pytest.mark.parametrize("damage", ["truncated", "overwritten", "missing"])
+def test_a_damaged_file_is_named_and_nothing_of_it_is_told(tmp_path: Path, damage: str) -> None:
+    secret = "anna-the-secret-id"
+    file = tmp_path / "part.parquet"
+    table = pings(500).set_column(0, "user_id", pa.array([secret] * 500))
+    pq.write_table(table, file, compression="none", use_dictionary=False)
+    content = file.read_bytes()
+    if damage == "truncated":
+        file.write_bytes(content[: len(content) // 2])
+    elif damage == "overwritten":
+        file.write_bytes(content[:4] + secret.encode() * 40 + content[4 + 40 * len(secret) :])
+    else:
+        file.unlink()
+    with pytest.raises(RuntimeError, match="FAILED_READ_FILE") as caught:
+        list(read_split(Split(file.as_uri(), 0, 10**9), OURS, "string"))
+    assert str(caught.value) == f"FAILED_READ_FILE {file.as_uri()}"
+    assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize("ids", [pa.int64(), pa.int32(), pa.string()], ids=str)
+def test_both_ways_of_reading_count_the_same(spark: SparkSession, tmp_path: Path, ids: pa.DataType) -> None:
+    folder = tmp_path / "a folder, 100% #ü"
+    folder.mkdir()
+    pq.write_table(pings(ids=ids), folder / "part=1.parquet", row_group_size=100)
+    pq.write_table(pings(ids=ids, seed=1), folder / "part-2.parquet", use_deprecated_int96_timestamps=True)
+    direct, through_spark = (
+        source_of(spark, InputSettings(path=str(folder), reader=reader), [GRID]) for reader in ("auto", "spark")
+    )
+    assert isinstance(direct, DirectParquet)
+    assert isinstance(through_spark, ThroughSpark)
+    assert direct.id_type == through_spark.id_type == ("string" if ids == pa.string() else "bigint")
+    assert counted(direct) == counted(through_spark)
+    assert sum(map(sum, counted(direct).values())) > 50
+
+
+def as_delta(spark: SparkSession, folder: Path, table: pa.Table) -> InputSettings:
+    spark.createDataFrame(table.to_pandas()).write.format("delta").save(str(folder))
+    return InputSettings(path=str(folder), format="delta")
+
+
+def as_csv(_: SparkSession, folder: Path, table: pa.Table) -> InputSettings:
+    folder.mkdir()
+    table.to_pandas().to_csv(folder / "part.csv", index=False)
+    return InputSettings(path=str(folder), format="csv")
+
+
+def as_user_folders(_: SparkSession, folder: Path, table: pa.Table) -> InputSettings:
+    pq.write_to_dataset(table, folder, partition_cols=["user_id"])
+    return InputSettings(path=str(folder))
+
+
+def as_wall_clocks(_: SparkSession, folder: Path, table: pa.Table) -> InputSettings:
+    folder.mkdir()
+    pq.write_table(table.set_column(3, "ts", table["ts"].cast(pa.timestamp("us"))), folder / "part.parquet")
+    return InputSettings(path=str(folder), timezone="UTC")
+
+
+def as_text_degrees(_: SparkSession, folder: Path, table: pa.Table) -> InputSettings:
+    folder.mkdir()
+    pq.write_table(table.set_column(1, "lat", table["lat"].cast(pa.string())), folder / "part.parquet")
+    return InputSettings(path=str(folder))
+
+
+@pytest.mark.parametrize("written", [as_delta, as_csv, as_user_folders, as_wall_clocks, as_text_degrees])
+def test_what_needs_spark_goes_through_spark(
+    spark: SparkSession, tmp_path: Path, written: Callable[[SparkSession, Path, pa.Table], InputSettings]
+) -> None:
+    """With the counts of the same pings in plain Parquet, but for the type of ids, which decides what is kept."""
+    table = pings(ids=pa.string() if written is as_csv else pa.int64())
+    settings = written(spark, tmp_path / "input", table)
+    source = source_of(spark, settings, [GRID])
+    assert isinstance(source, ThroughSpark)
+    pq.write_table(table, tmp_path / "plain.parquet")
+    plain = source_of(spark, InputSettings(path=str(tmp_path / "plain.parquet")), [GRID])
+    assert isinstance(plain, DirectParquet)
+    assert counted(source) == counted(plain)
+    with pytest.raises(InvalidInput, match=r"input\.reader: `direct` needs plain Parquet files .* Set it to `auto`"):
+        source_of(spark, settings.model_copy(update={"reader": "direct"}), [GRID])
+
+
+def test_rows_deleted_from_a_delta_table_stay_deleted(spark: SparkSession, tmp_path: Path) -> None:
+    settings = as_delta(spark, tmp_path / "table", pings())
+    spark.sql(f"DELETE FROM delta.`{settings.path}` WHERE user_id >= 1")
+    counts = counted(source_of(spark, settings, [GRID]))
+    assert sum(map(sum, counts.values())) == 7
+
+
+def test_a_folder_of_no_pings_gives_no_counts(spark: SparkSession, tmp_path: Path) -> None:
+    pq.write_table(pings().slice(0, 0), tmp_path / "empty.parquet")
+    for reader in ("direct", "spark"):
+        assert counted(source_of(spark, InputSettings(path=str(tmp_path), reader=reader), [GRID])) == {}

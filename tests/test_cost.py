@@ -1,0 +1,33 @@
+"""The model behind `vdr explain` and docs/scale.md: plain arithmetic over measured figures."""
+
+import re
+
+import pytest
+
+from tests.conftest import ROOT
+from vdr_spark.cost import PINGS_A_TASK, cost_of, tasks_for
+
+CELLS = 576 * 576 * 96
+
+
+def test_cost_grows_with_pings_and_noise_with_cells() -> None:
+    day, days = cost_of(2.4e9, CELLS), cost_of(12 * 2.4e9, CELLS)
+    assert days.read_core_s == pytest.approx(12 * day.read_core_s)
+    assert days.noise_core_s == day.noise_core_s
+    assert day.dominant == "reading"
+    assert cost_of(1e4, CELLS).dominant == "noise"
+    assert cost_of(1e9, CELLS, direct=True).core_s < cost_of(1e9, CELLS).core_s
+
+
+def test_no_task_gets_more_than_it_can_hold() -> None:
+    assert tasks_for(1000, at_least=8) == 8
+    assert 28.8e9 / tasks_for(28.8e9, at_least=200) <= PINGS_A_TASK
+    assert cost_of(28.8e9, CELLS).task_memory < 1e9
+
+
+def test_the_page_on_scale_says_what_the_model_says() -> None:
+    page = (ROOT / "docs/scale.md").read_text()
+    for pings in (2.4e9, 28.8e9):
+        cost = cost_of(pings, CELLS)
+        for figure in (f"{cost.core_s / 3600:.2f}", f"{cost.shuffled / 1e9:.0f} GB", f"{cost.tasks:,}"):
+            assert re.search(rf"(?<![\d.]){re.escape(figure)}", page), figure

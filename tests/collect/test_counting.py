@@ -137,11 +137,9 @@ def kept_at_random(pings: DataFrame) -> DataFrame:
 
 def test_slices_of_two_evaluations_break_the_bound_if_the_choice_is_random(spark: SparkSession) -> None:
     """Forty users of 300 pings: the chance that none of them gets more than k out of two choices is below 1e-6."""
-    many = spark.range(40).withColumnRenamed("id", "number")
-    first, second = (
-        kept_at_random(pings.where("user_id = 5").crossJoin(many).withColumn("user_id", F.col("number")))
-        for pings in first_and_second_run(spark)
-    )
+    busy = pings_of_users(text=False).query("user_id == 5")
+    many = pd.concat([busy.assign(user_id=user) for user in range(40)])
+    first, second = (kept_at_random(pings) for pings in first_and_second_run(spark, many))
     mixed = half(first, odd=False).union(half(second, odd=True))
     most = [
         kept.groupBy("user_id").count().agg(F.max("count").alias("most")).collect()[0].most for kept in (first, mixed)

@@ -112,3 +112,6 @@ def test_what_does_not_change_the_tensor_does_not_change_the_draw(small_config: 
     views = two.views()
     assert {view.draw_id for view in views} == {two.draw_id}
     assert len({view.release_id for view in views}) == 2
+    # Layers of the tensor follow the order of regions: in another order they would be other cities' layers.
+    turned = two.model_copy(update={"regions": dict(reversed(list((two.regions or {}).items())))})
+    assert turned.draw_id != two.draw_id

@@ -337,7 +337,8 @@ class ReleaseConfig(Section):
         parts = {"input", "region", "grid", "period", "privacy", "dataset"}
         settings = self.model_dump(mode="json", include=parts)
         if self.regions is not None:
-            settings["region"] = {name: region.model_dump(mode="json") for name, region in self.regions.items()}
+            # As a list: the order of regions is that of the tensor's layers.
+            settings["region"] = [[name, region.model_dump(mode="json")] for name, region in self.regions.items()]
         del settings["privacy"]["budget"]
         del settings["input"]["path"], settings["input"]["reader"]
         paths = {"input": absolute(self.input.path), "output": absolute(self.output)}

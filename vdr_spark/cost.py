@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 from vdr_spark.config import ReleaseConfig
 
-# Microseconds of one core (a hardware thread), from benchmarks/collect.py at 50 million pings; docs/performance.md.
+# Microseconds of one core (a hardware thread), from processor times at 50 million pings, rounded up; docs/scale.md.
 _READ_BY_SPARK = 0.60  # a ping: scan, hand to Python, locate, pack
 _READ_DIRECTLY = 0.24  # the same, where tasks read the Parquet files themselves
 _BOUND_AND_COUNT = 0.40  # a ping: through the shuffle, sort, count
-_NOISE = 0.3  # a cell: draw, write
+_NOISE = 0.3  # a cell: draw, write; an estimate
 
 # Bytes.
 _SHUFFLED = 14  # a ping: a word of 8, a code of 4, and its share of the ids
-_HELD = 45  # a ping, in the task that bounds its user: packed, unpacked, sorted
+_HELD = 45  # a ping, in the task that bounds its user: packed, unpacked, sorted; an estimate
 _STORED = 24  # a ping in Parquet: what must be read
 
 PINGS_A_TASK = 4_000_000  # that bounds users: about 200 MB

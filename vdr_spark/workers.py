@@ -1,7 +1,7 @@
 """What every function that runs in Spark's Python workers is wrapped in.
 
 Spark puts its own archives on the workers' import path, the 20 MB jar of its core among them, and before each task
-has Python read the directory of every archive again: a third of a second of pure waiting, a task. A worker that has
+has Python read the directory of every archive again: a quarter of a second of pure waiting, a task. A worker that has
 begun our function has imported what it needs, so it forgets the archives, and later tasks begin at once.
 """
 

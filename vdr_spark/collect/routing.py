@@ -2,7 +2,7 @@
 
 Users are spread over *routes* by a hash of their id, and a packed row holds all pings of one chunk on one route: the
 ids of their users once each, then for every ping a code that points at its user and a word (`collect.bounding`),
-both as binary. Twelve bytes a ping; a row of Spark's own would be forty and cost ten times the work.
+both as binary: twelve bytes a ping.
 
 The hash only chooses the way. Users are told apart by their ids themselves: two users whose hashes meet would
 otherwise be bounded as one person, and the removal of one could change what is kept of the other, a sensitivity of 2k.

@@ -14,6 +14,7 @@ Both see a ping as a *word*: its cell in the low bits, and above it what they ne
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -92,15 +93,7 @@ class Sample:
         return (mix(state) >> shift << shift) | pings.cell.view(np.uint64)
 
     def condensed(self, users: int, code: Codes, words: Words) -> tuple[Codes, Words]:
-        hot = np.bincount(code, minlength=users) > max(_HOT, 4 * _COPIES * self.k)
-        if not hot.any():
-            return code, words
-        of_hot = hot[code]
-        codes, fewer = [code[~of_hot]], [words[~of_hot]]
-        for user in np.flatnonzero(hot):
-            fewer.append(self._may_be_kept(words[code == user]))
-            codes.append(np.full(len(fewer[-1]), user, dtype=np.int32))
-        return np.concatenate(codes), np.concatenate(fewer)
+        return _condense_hot(users, code, words, max(_HOT, 4 * _COPIES * self.k), self._may_be_kept)
 
     def _may_be_kept(self, words: Words) -> Words:
         """Some of a user's words without those that cannot be among the k lowest of all, whatever the others are.
@@ -165,17 +158,13 @@ class Weight:
         return pings.cell.view(np.uint64) | np.uint64(1 << self.cell_bits)
 
     def condensed(self, users: int, code: Codes, words: Words) -> tuple[Codes, Words]:
-        hot = np.bincount(code, minlength=users) > _HOT
-        if not hot.any():
-            return code, words
-        of_hot = hot[code]
-        codes, fewer = [code[~of_hot]], [words[~of_hot]]
-        for user in np.flatnonzero(hot):
-            cells, pings = np.unique(words[code == user], return_counts=True)
-            one = np.uint64(1 << self.cell_bits)
-            fewer.append(cells + (pings.astype(np.uint64) - np.uint64(1)) * one)
-            codes.append(np.full(len(cells), user, dtype=np.int32))
-        return np.concatenate(codes), np.concatenate(fewer)
+        return _condense_hot(users, code, words, _HOT, self._added_up)
+
+    def _added_up(self, words: Words) -> Words:
+        """One word for each cell, from words that stand for one ping each."""
+        cells, pings = np.unique(words, return_counts=True)
+        added: Words = cells + (pings.astype(np.uint64) - np.uint64(1)) * np.uint64(1 << self.cell_bits)
+        return added
 
     def counted(self, users: int, code: Codes, words: Words) -> Counts:
         pings = (words >> np.uint64(self.cell_bits)).view(np.int64)
@@ -184,6 +173,21 @@ class Weight:
         sizes = np.bincount(code, weights=pings, minlength=users).astype(np.int64)
         weights = np.minimum(WEIGHT_UNIT, self.k * WEIGHT_UNIT // np.maximum(sizes, 1))
         return cells, pings * weights[code]
+
+
+def _condense_hot(
+    users: int, code: Codes, words: Words, limit: int, fewer_of: Callable[[Words], Words]
+) -> tuple[Codes, Words]:
+    """The words of users with more than `limit` of them made fewer, each such user's alone; the others' as they are."""
+    hot = np.bincount(code, minlength=users) > limit
+    if not hot.any():
+        return code, words
+    of_hot = hot[code]
+    codes, fewer = [code[~of_hot]], [words[~of_hot]]
+    for user in np.flatnonzero(hot):
+        fewer.append(fewer_of(words[code == user]))
+        codes.append(np.full(len(fewer[-1]), user, dtype=np.int32))
+    return np.concatenate(codes), np.concatenate(fewer)
 
 
 def _order_by(*keys: NDArray[np.uint32]) -> Integers:

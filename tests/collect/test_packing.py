@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vdr_spark.collect import packing
-from vdr_spark.collect.packing import Integers, add_up, pack_counts, sum_packed
+from vdr_spark.collect.arrays import Integers
+from vdr_spark.collect.packing import add_up, pack_counts, sum_packed
 
 CELLS, PER_LAYER = 45, 9
 Part = list[tuple[int, int]]  # cell, amount

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from vdr_spark.collect import counting
 from vdr_spark.collect.bounding import Sample, SampleKey
 from vdr_spark.collect.packing import sum_packed
-from vdr_spark.collect.routing import hash_ids, pack_routes, unpack_routes
+from vdr_spark.collect.routing import by_route_and_user, hash_ids, pack_routes, unpack_routes
 from vdr_spark.grid import Box, Grid
 
 Id = int | str
@@ -28,10 +28,10 @@ AWKWARD = ["", " ", "a", "A", "nan", "None", "\u00e9", "e\u0301", "日本", "�
 def packed(chunk: Chunk, routes: int) -> pa.RecordBatch:
     kind = pa.string() if isinstance(chunk[0][0], str) else pa.int64()
     user = pa.array([user for user, _ in chunk], kind).dictionary_encode()
-    route = (hash_ids(user.dictionary, KEY.first) % np.uint64(routes)).astype(np.int16)
-    return pack_routes(
-        user.dictionary, route, user.indices.to_numpy(), np.array([word for _, word in chunk], dtype=np.uint64)
-    )
+    route = (hash_ids(user.dictionary, KEY.first) % np.uint64(routes)).astype(np.int32)
+    words = np.array([word for _, word in chunk], dtype=np.uint64)
+    order, sizes, words = by_route_and_user(route, user.indices.to_numpy(), words)
+    return pack_routes(user.dictionary.take(pa.array(order)), route[order], sizes, words)
 
 
 def words_by_user(batches: Sequence[pa.RecordBatch]) -> list[tuple[int, ...]]:
@@ -79,9 +79,9 @@ def test_a_user_of_several_chunks_has_one_code() -> None:
 
 
 def test_a_user_whose_words_were_all_let_go_does_no_harm() -> None:
-    ids = pa.array([10, 20, 30])
-    code, words = np.array([2, 0], np.int32), np.array([7, 8], np.uint64)
-    assert words_by_user([pack_routes(ids, np.array([5, 5, 4], np.int16), code, words)]) == [(), (7,), (8,)]
+    ids, routes = pa.array([10, 20, 30]), np.array([4, 5, 5], np.int32)
+    batch = pack_routes(ids, routes, np.array([1, 0, 1]), np.array([7, 8], np.uint64))
+    assert words_by_user([batch]) == [(), (7,), (8,)]
 
 
 def test_two_users_whose_hashes_meet_keep_k_pings_each(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@
   identifies it, and the k lowest are kept. The key is drawn once for a run, so a task that is recomputed, retried or
   run twice chooses the same pings; with `rand()` it would choose anew, and a user could enter some slices by one
   choice and other slices by the next. Exact duplicates of a ping are separate pings: each gets a number among its
-  equals, and that number enters the hash. From the 33rd copy on they come last, after all other pings of the user.
+  equals, and that number enters the hash. From the 17th copy on they come last, after all other pings of the user.
 * `weight`: every ping of a user with n > k pings counts k / n, in whole units of 1 / `WEIGHT_UNIT`, rounded down.
   Nothing is left to chance.
 
@@ -19,20 +19,17 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vdr_spark.collect.arrays import Codes, Integers, Words, order_by, position_in_run, starts_of_runs
 from vdr_spark.collect.locate import Located
 from vdr_spark.collect.mixing import absorb, mix
 from vdr_spark.config.settings import WEIGHT_UNIT, PrivacySettings
 
-Words = NDArray[np.uint64]
-Codes = NDArray[np.int32]
-Integers = NDArray[np.int64]
 Counts = tuple[Integers, Integers | None]
 """Cells, and by how many units each of them grows; None: by one. A cell may stand there more than once."""
 
-_HOT = 1 << 14  # pings of one user in one chunk, from which on they are made fewer before the shuffle
-_COPIES = 32  # of one ping that are chosen among like any other; further ones come last
+_HOT = 1 << 12  # pings of one user in one chunk, from which on they are made fewer before the shuffle
+_COPIES = 16  # of one ping that are chosen among like any other; further ones come last
 _LAST = np.uint64(2**64 - 1)
 
 
@@ -43,8 +40,11 @@ class Bounding(Protocol):
         """What travels beside the user. (n,)"""
         ...
 
-    def condensed(self, users: int, code: Codes, words: Words) -> tuple[Codes, Words]:
-        """The same pings in fewer words, where a user has very many in a chunk: nobody may fill a task's memory."""
+    def condensed(self, sizes: Integers, words: Words) -> tuple[Integers, Words]:
+        """The same pings in fewer words, where a user has very many in a chunk: nobody may fill a task's memory.
+
+        Words stand user by user, `sizes` says how many each user has, before and after.
+        """
         ...
 
     def counted(self, users: int, code: Codes, words: Words) -> Counts:
@@ -92,8 +92,8 @@ class Sample:
         shift = np.uint64(self.cell_bits)
         return (mix(state) >> shift << shift) | pings.cell.view(np.uint64)
 
-    def condensed(self, users: int, code: Codes, words: Words) -> tuple[Codes, Words]:
-        return _condense_hot(users, code, words, max(_HOT, 4 * _COPIES * self.k), self._may_be_kept)
+    def condensed(self, sizes: Integers, words: Words) -> tuple[Integers, Words]:
+        return _condense_hot(sizes, words, max(_HOT, 4 * _COPIES * self.k), self._may_be_kept)
 
     def _may_be_kept(self, words: Words) -> Words:
         """Some of a user's words without those that cannot be among the k lowest of all, whatever the others are.
@@ -103,13 +103,14 @@ class Sample:
         numbers. So a ping may go if none of its first `_COPIES` copies would be low enough; the copies after them
         come last, and no more than k of them can matter.
         """
-        words = np.sort(words)
-        copy = _position_in_run(_changes(words))
-        limit = np.partition(self._priority(words, copy), self.k - 1)[self.k - 1]
-        lowest = words
-        for number in range(1, _COPIES):
-            lowest = np.minimum(lowest, self._priority(words, np.full(len(words), number)))
-        fewer: Words = words[(lowest <= limit) & (copy < max(self.k, _COPIES))]
+        lowest = 2 * _COPIES * self.k  # of them at least k have a low priority, unless nearly all are copies
+        some = np.sort(np.partition(words, lowest)[:lowest])
+        limit = np.sort(self._priority(some, _copy_numbers(some)))[self.k - 1]
+        candidate, folded = words <= limit, _folded(words)
+        for factor in self._factors[1:]:
+            candidate |= folded * factor <= limit
+        words = np.sort(words[candidate])
+        fewer: Words = words[_copy_numbers(words) < max(self.k, _COPIES)]
         return fewer
 
     def counted(self, users: int, code: Codes, words: Words) -> Counts:
@@ -124,7 +125,7 @@ class Sample:
     def _lowest(self, code: Integers, words: Words, sizes: Integers) -> Words:
         """Of each user, all of whom have more than k, the k words of lowest priority."""
         high = (words >> np.uint64(32)).astype(np.uint32)
-        order = _order_by(code.astype(np.uint32), high)
+        order = order_by(code.astype(np.uint32), high)
         same_user, same_high = code[order][1:] == code[order][:-1], high[order][1:] == high[order][:-1]
         begins = np.cumsum(sizes) - sizes
         tied = np.unique(code[order[1:][same_user & same_high]])  # users with equal pings, of whom there are few
@@ -137,14 +138,19 @@ class Sample:
     def _lowest_of_equals(self, words: Words) -> Words:
         """The k words of lowest priority of one user, where some are equal."""
         words = np.sort(words)
-        priority = self._priority(words, _position_in_run(_changes(words)))
+        priority = self._priority(words, _copy_numbers(words))
         lowest: Words = words[np.lexsort((words, priority))[: self.k]]
         return lowest
 
     def _priority(self, words: Words, copy: Integers) -> Words:
         """Of a ping and its number among its equals. The first copy's is the word itself."""
-        again = mix(words + copy.astype(np.uint64) * np.uint64(self.key.second | 1))
+        again = _folded(words) * self._factors[np.minimum(copy, _COPIES - 1)]
         return np.where(copy == 0, words, np.where(copy < _COPIES, again, _LAST))
+
+    @property
+    def _factors(self) -> Words:
+        """Odd numbers that turn a word into the priorities of its second, third, ... copy. (copies,)"""
+        return mix(np.uint64(self.key.second) + np.arange(_COPIES, dtype=np.uint64)) | np.uint64(1)
 
 
 @dataclass(frozen=True)
@@ -157,8 +163,8 @@ class Weight:
     def words(self, pings: Located, user_hash: Words) -> Words:  # noqa: ARG002  part of the protocol
         return pings.cell.view(np.uint64) | np.uint64(1 << self.cell_bits)
 
-    def condensed(self, users: int, code: Codes, words: Words) -> tuple[Codes, Words]:
-        return _condense_hot(users, code, words, _HOT, self._added_up)
+    def condensed(self, sizes: Integers, words: Words) -> tuple[Integers, Words]:
+        return _condense_hot(sizes, words, 4 * _HOT, self._added_up)
 
     def _added_up(self, words: Words) -> Words:
         """One word for each cell, from words that stand for one ping each."""
@@ -175,40 +181,29 @@ class Weight:
         return cells, pings * weights[code]
 
 
+def _folded(words: Words) -> Words:
+    """One to one, so that a product's upper bits depend on all bits of the word."""
+    return words ^ (words >> np.uint64(32))
+
+
+def _copy_numbers(words: Words) -> Integers:
+    """Of each of some sorted words, how many equals stand before it."""
+    return position_in_run(starts_of_runs(words))
+
+
 def _condense_hot(
-    users: int, code: Codes, words: Words, limit: int, fewer_of: Callable[[Words], Words]
-) -> tuple[Codes, Words]:
+    sizes: Integers, words: Words, limit: int, fewer_of: Callable[[Words], Words]
+) -> tuple[Integers, Words]:
     """The words of users with more than `limit` of them made fewer, each such user's alone; the others' as they are."""
-    hot = np.bincount(code, minlength=users) > limit
-    if not hot.any():
-        return code, words
-    of_hot = hot[code]
-    codes, fewer = [code[~of_hot]], [words[~of_hot]]
-    for user in np.flatnonzero(hot):
-        fewer.append(fewer_of(words[code == user]))
-        codes.append(np.full(len(fewer[-1]), user, dtype=np.int32))
-    return np.concatenate(codes), np.concatenate(fewer)
-
-
-def _order_by(*keys: NDArray[np.uint32]) -> Integers:
-    """The order that sorts by the first key, then by the next. 16 bits at a time: those NumPy sorts by radix."""
-    order: Integers | None = None
-    for key in reversed(keys):
-        for shift in (0, 16) if key.max(initial=0) >> 16 else (0,):
-            digit = (key >> np.uint32(shift)).astype(np.uint16)
-            order = (
-                np.argsort(digit, kind="stable") if order is None else order[np.argsort(digit[order], kind="stable")]
-            )
-    assert order is not None
-    return order
-
-
-def _changes(values: Words) -> NDArray[np.bool_]:
-    """True where a value differs from the one before it, and at the start."""
-    return np.concatenate(([True], values[1:] != values[:-1]))[: len(values)]
-
-
-def _position_in_run(starts: NDArray[np.bool_]) -> Integers:
-    """0, 1, 2, ... counted anew from every start."""
-    positions = np.arange(len(starts))
-    return positions - np.maximum.accumulate(np.where(starts, positions, 0)) if len(starts) else positions
+    hot = np.flatnonzero(sizes > limit)
+    if not len(hot):
+        return sizes, words
+    ends = np.cumsum(sizes)
+    sizes = sizes.copy()
+    parts, done = [], 0
+    for user in hot:
+        begin, end = int(ends[user] - sizes[user]), int(ends[user])
+        fewer = fewer_of(words[begin:end])
+        parts += [words[done:begin], fewer]
+        sizes[user], done = len(fewer), end
+    return sizes, np.concatenate([*parts, words[done:]])

@@ -1,6 +1,6 @@
 """The two tasks that every ping passes: one routes it to its user's others, one bounds the user and counts.
 
-One pass over the data, one shuffle of twelve bytes a ping, nothing broadcast: memory depends on how many pings a
+One pass over the data, one shuffle of eight bytes a ping, nothing broadcast: memory depends on how many pings a
 task holds, never on how many users there are.
 """
 
@@ -15,7 +15,14 @@ from pyspark.sql import DataFrame
 from vdr_spark.collect.bounding import Bounding, SampleKey
 from vdr_spark.collect.locate import Located, locate
 from vdr_spark.collect.packing import PACKED_SCHEMA, add_up, pack_counts
-from vdr_spark.collect.routing import MOST_ROUTES, hash_ids, pack_routes, routed_schema, unpack_routes
+from vdr_spark.collect.routing import (
+    MOST_ROUTES,
+    by_route_and_user,
+    hash_ids,
+    pack_routes,
+    routed_schema,
+    unpack_routes,
+)
 from vdr_spark.collect.source import Source
 from vdr_spark.grid import Grid
 from vdr_spark.workers import ArrowTask, in_worker
@@ -46,8 +53,10 @@ def _router(grids: Sequence[Grid], bounding: Bounding, key: SampleKey, routes: i
                 bounding.words(pings, hashes[code[begin : begin + len(pings)]])
                 for begin, pings in zip(begins, chunk, strict=False)
             ]
-            code, joined = bounding.condensed(len(ids), code, np.concatenate(words))
-            yield pack_routes(ids, (hashes % np.uint64(routes)).astype(np.int16), code, joined)
+            route_of_id = (hashes % np.uint64(routes)).astype(np.int32)
+            order, sizes, joined = by_route_and_user(route_of_id, code, np.concatenate(words))
+            sizes, joined = bounding.condensed(sizes, joined)
+            yield pack_routes(ids.take(pa.array(order)), route_of_id[order], sizes, joined)
 
     return route
 

@@ -7,9 +7,9 @@ make that choice look random and come out the same when a task is repeated.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Words = NDArray[np.uint64]
+from vdr_spark.collect.arrays import Words
+
 _ROUND = np.uint64(0x9E3779B97F4A7C15)
 
 

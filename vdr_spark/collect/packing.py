@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+
+from vdr_spark.collect.arrays import Integers, starts_of_runs
 
 PACKED_SCHEMA = "layer int, cells binary, counts binary"
 _PACKED = pa.schema([("layer", pa.int32()), ("cells", pa.binary()), ("counts", pa.binary())])
 _INT32, _INT64 = np.dtype("<i4"), np.dtype("<i8")
-_DENSE_FROM = 32  # cells for each number to add: with more, sorting is cheaper than an array of all cells
-Integers = NDArray[np.int64]
+_DENSE_FROM = 16  # cells for each number to add: with more, sorting is cheaper than an array of all cells
 
 
 def add_up(parts: Sequence[tuple[Integers, Integers | None]], cells: int) -> tuple[Integers, Integers]:
@@ -31,10 +31,14 @@ def add_up(parts: Sequence[tuple[Integers, Integers | None]], cells: int) -> tup
         found = np.flatnonzero(total)
         return found, total[found]
     cell = np.concatenate([cell for cell, _ in parts])
+    if all(amount is None for _, amount in parts):
+        cell = np.sort(cell)
+        begins = np.flatnonzero(starts_of_runs(cell))
+        return cell[begins], np.diff(begins, append=numbers)
     amount = np.concatenate([np.ones(len(c), dtype=np.int64) if a is None else a for c, a in parts])
     order = np.argsort(cell)
     cell = cell[order]
-    begins = np.flatnonzero(np.concatenate(([True], cell[1:] != cell[:-1])))
+    begins = np.flatnonzero(starts_of_runs(cell))
     return cell[begins], np.add.reduceat(amount[order], begins)
 
 

@@ -1,8 +1,8 @@
 """Pings on their way to the task that bounds their user: packed rows through the shuffle.
 
 Users are spread over *routes* by a hash of their id, and a packed row holds all pings of one chunk on one route: the
-ids of their users once each, then for every ping a code that points at its user and a word (`collect.bounding`),
-both as binary: twelve bytes a ping.
+ids of their users once each, how many pings each of them has, and a word for every ping (`collect.bounding`), user
+by user. The last two are binary: eight bytes a ping, and four and the id for each user of a chunk.
 
 The hash only chooses the way. Users are told apart by their ids themselves: two users whose hashes meet would
 otherwise be bounded as one person, and the removal of one could change what is kept of the other, a sensitivity of 2k.
@@ -18,17 +18,15 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from vdr_spark.collect.arrays import Codes, Integers, Words, order_by
 from vdr_spark.collect.mixing import mix
 
-Words = NDArray[np.uint64]
-Codes = NDArray[np.int32]
-
-MOST_ROUTES = 1 << 15  # their numbers have 16 bits, which NumPy sorts by radix
+MOST_ROUTES = 1 << 15
 
 
 def routed_schema(id_type: str) -> str:
     """Of packed rows, in Spark's words; `id_type` is bigint or string."""
-    return f"route smallint, users array<{id_type}>, codes binary, words binary"
+    return f"route int, users array<{id_type}>, sizes binary, words binary"
 
 
 def hash_ids(ids: pa.Array, key: int) -> Words:
@@ -41,21 +39,27 @@ def hash_ids(ids: pa.Array, key: int) -> Words:
     return mix(plain ^ np.uint64(key))
 
 
-def pack_routes(ids: pa.Array, route_of_id: NDArray[np.int16], code: Codes, words: Words) -> pa.RecordBatch:
-    """One row for each route that occurs, from ids and their routes (d,), and codes into the ids and words (n,)."""
-    by_route = np.argsort(route_of_id, kind="stable")
-    routes = route_of_id[by_route]
-    rank = np.empty(len(ids), dtype=np.int32)
-    rank[by_route] = np.arange(len(ids), dtype=np.int32)
+def by_route_and_user(route_of_id: Codes, code: Codes, words: Words) -> tuple[Integers, Integers, Words]:
+    """Pings of one route together, those of one user in a row: the order of the ids (d,), how many pings each of them
+    has in that order (d,), and the words in theirs (n,). Takes the route of each id (d,) and each ping's id (n,)."""
+    order = order_by(route_of_id)
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
     code = rank[code]
-    order = np.argsort(routes[code], kind="stable")
-    present, first_id = np.unique(routes, return_index=True)
+    return order, np.bincount(code, minlength=len(order)), words[order_by(code)]
+
+
+def pack_routes(ids: pa.Array, route_of_id: Codes, sizes: Integers, words: Words) -> pa.RecordBatch:
+    """One row for each route that occurs; ids, routes and sizes (d,), words (n,), all in the order of the routes."""
+    routes, first_id = np.unique(route_of_id, return_index=True)
     id_ends = np.append(first_id, len(ids)).astype(np.int32)
-    code, words = code[order], words[order]
-    ends = np.searchsorted(code, id_ends)
-    code -= np.repeat(id_ends[:-1], np.diff(ends))
-    users = pa.ListArray.from_arrays(id_ends, ids.take(pa.array(by_route)))
-    columns = {"route": pa.array(present), "users": users, "codes": _binary(code, ends), "words": _binary(words, ends)}
+    word_ends = np.concatenate(([0], np.cumsum(sizes)))[id_ends]
+    columns = {
+        "route": pa.array(routes),
+        "users": pa.ListArray.from_arrays(id_ends, ids),
+        "sizes": _binary(sizes.astype(np.int32), id_ends),
+        "words": _binary(words, word_ends),
+    }
     return pa.RecordBatch.from_pydict(columns)
 
 
@@ -63,23 +67,21 @@ def unpack_routes(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Code
     """One route after the other, with all its pings: the number of users, and code and word of each ping."""
     parts: dict[int, list[tuple[pa.Array, Codes, Words]]] = {}
     for batch in batches:
-        users, codes, words = (batch.column(name) for name in ("users", "codes", "words"))
+        users, sizes, words = (batch.column(name) for name in ("users", "sizes", "words"))
         for row, route in enumerate(batch.column("route").to_pylist()):
-            part = users[row].values, _array(codes[row], np.int32), _array(words[row], np.uint64)
+            part = users[row].values, _array(sizes[row], np.int32), _array(words[row], np.uint64)
             parts.setdefault(route, []).append(part)
     for route in sorted(parts):
-        ids, codes, words = zip(*parts.pop(route), strict=True)
+        ids, sizes, words = zip(*parts.pop(route), strict=True)
         # Equal ids get equal codes, by comparing the ids themselves.
         joined = pa.concat_arrays(ids).dictionary_encode()
-        meaning = joined.indices.to_numpy()
-        begins = np.cumsum([0, *map(len, ids)])[:-1]
-        code = np.concatenate([meaning[begin + part] for begin, part in zip(begins, codes, strict=True)])
+        code = np.repeat(joined.indices.to_numpy(), np.concatenate(sizes))
         yield len(joined.dictionary), code, np.concatenate(words)
 
 
-def _binary(values: NDArray[Any], ends: NDArray[np.int64]) -> pa.Array:
+def _binary(values: NDArray[Any], ends: NDArray[Any]) -> pa.Array:
     """The stretches between `ends` as binary values, without a copy."""
-    offsets = (ends * values.dtype.itemsize).astype(np.int32)
+    offsets = (ends.astype(np.int64) * values.dtype.itemsize).astype(np.int32)
     return pa.Array.from_buffers(pa.binary(), len(ends) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(values)])
 
 

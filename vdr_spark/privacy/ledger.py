@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -71,6 +72,8 @@ class Account:
 Line = tuple[State, Fraction]
 """What is to be written: a state and its epsilon."""
 
+Decision = Callable[[Sequence[Entry], ReleaseConfig], Line | None]
+
 
 class Ledger:
     """The budget book at a path. All methods read the table anew: another process may have written."""
@@ -99,7 +102,7 @@ class Ledger:
 
     def grant(self, config: ReleaseConfig, epsilon: Fraction) -> None:
         """Add to a dataset's budget: a decision of people, on record for ever."""
-        self._write(config, lambda _: (State.GRANTED, epsilon))
+        self._write(config, lambda *_: (State.GRANTED, epsilon))
 
     def reserve(self, config: ReleaseConfig) -> State:
         """Book the draw of a configuration before its data are read.
@@ -108,9 +111,7 @@ class Ledger:
         `BudgetExceeded`, and leaves a `refused` entry, where it would overspend. A dataset that the book does not
         know yet is opened with the budget that its first configuration declares.
         """
-        self._write(config, lambda entries: _opening(entries, config))
-        self._write(config, lambda entries: _reservation(entries, config))
-        entries = self.entries()
+        entries = self._write(config, _opening, _reservation)
         state = _state_of(entries, config.draw_id)
         if state is None:
             raise BudgetExceeded(_refusal(config, _account(entries, config.dataset)))
@@ -118,37 +119,45 @@ class Ledger:
 
     def mark_spent(self, config: ReleaseConfig) -> None:
         """Say that the reserved draw was made. Changes nothing where the book says so already."""
-        if self.state_of(config.draw_id) is None:
+        entries = self._write(config, _spending)
+        if _state_of(entries, config.draw_id) is None:
             raise LedgerConflict(
                 f"draw {config.draw_id} has a noisy tensor but the ledger {self._path} does not know it: "
                 "the ledger was replaced or another one is configured; point `ledger` at the right one"
             )
-        self._write(config, lambda entries: _spending(entries, config))
 
-    def _write(self, config: ReleaseConfig, decide: Callable[[Sequence[Entry]], Line | None]) -> None:
-        """Decide by the book as it stands what to write, and write that; decide anew where another was faster."""
+    def _write(self, config: ReleaseConfig, *decisions: Decision) -> list[Entry]:
+        """Decide by the book as it stands what to write, and write that; decide anew where another was faster.
+
+        One decision after the other, each by a book that holds what the last one wrote. Returns that book at the end.
+        """
         with exclusive(self._path.rstrip("/") + ".lock"):
-            create_if_missing(self._spark, self._path, LEDGER)
-            for _ in range(_ATTEMPTS):
-                entries = self.entries()
-                line = decide(entries)
-                if line is None or self._append(entries, config, *line):
-                    return
-        raise LedgerConflict(f"the ledger {self._path} is too busy; try again")
+            entries = self.entries()
+            for decide in decisions:
+                for _ in range(_ATTEMPTS):
+                    line = decide(entries, config)
+                    if line is None:
+                        break
+                    new = self._append(entries, config, *line)
+                    entries = self.entries()
+                    if new in entries:
+                        break
+                else:
+                    raise LedgerConflict(f"the ledger {self._path} is too busy; try again")
+        return entries
 
-    def _append(self, entries: Sequence[Entry], config: ReleaseConfig, state: State, epsilon: Fraction) -> bool:
-        """Write the next entry, one in a transaction; False where another process took its number first."""
+    def _append(self, entries: Sequence[Entry], config: ReleaseConfig, state: State, epsilon: Fraction) -> Entry:
+        """Try to write the next entry, one in a transaction. The book tells whether another took its number first."""
         draw_id = "" if state is State.GRANTED else config.draw_id
         now, fingerprint = datetime.now(UTC), config.configuration_hash
         draft = Entry(len(entries) + 1, config.dataset, draw_id, state, epsilon, now, fingerprint, "")
         new = replace(draft, entry_hash=draft.hash_after(entries[-1].entry_hash if entries else ""))
         schema = ", ".join(f"{name} {kind}" for name, kind, _ in LEDGER.columns)
         frame = self._spark.createDataFrame([_row(new)], schema)
-        try:
+        create_if_missing(self._spark, self._path, LEDGER)
+        with suppress(DeltaConcurrentModificationException):
             append_once(frame, self._path, LEDGER, "ledger", version=new.sequence)
-        except DeltaConcurrentModificationException:
-            return False
-        return new in self.entries()
+        return new
 
     def _check_chain(self, entries: Sequence[Entry]) -> None:
         previous = ""
@@ -175,8 +184,8 @@ def _reservation(entries: Sequence[Entry], config: ReleaseConfig) -> Line | None
 
 
 def _spending(entries: Sequence[Entry], config: ReleaseConfig) -> Line | None:
-    spent = _state_of(entries, config.draw_id) is State.SPENT
-    return None if spent else (State.SPENT, config.privacy.epsilon)
+    reserved = _state_of(entries, config.draw_id) is State.RESERVED
+    return (State.SPENT, config.privacy.epsilon) if reserved else None
 
 
 def _row(entry: Entry) -> tuple[object, ...]:

@@ -21,7 +21,8 @@ def test_summary(demo_folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["pictures/day.png", "pictures/forecast.png", "pictures/loss.png", "evaluation/slice.png"]
+    "name",
+    ["pictures/day.png", "pictures/forecast.png", "pictures/loss.png", "evaluation/slice.png", "evaluation/codes.png"],
 )
 def test_pictures(demo_folder: Path, name: str) -> None:
     assert (demo_folder / "out/demo" / name).read_bytes().startswith(b"\x89PNG")

@@ -36,11 +36,18 @@ def _step(model: nn.Module, optimizer: Adam) -> None:
     optimizer.zero_grad()
 
 
+def saved(folder: Path) -> None:
+    model, optimizer = trained()
+    save_checkpoint(str(folder), IDENTITY, 7, model, optimizer, model.state_dict())
+
+
 def test_weights_moments_and_epoch_come_back_bit_for_bit(tmp_path: Path) -> None:
     model, optimizer = trained()
-    save_checkpoint(str(tmp_path), IDENTITY, 7, model, optimizer)
+    save_checkpoint(str(tmp_path), IDENTITY, 7, model, optimizer, {k: v + 1 for k, v in model.state_dict().items()})
     other, its_optimizer = trained(seed=1)
-    assert resume(str(tmp_path), IDENTITY, other, its_optimizer) == 7
+    epoch, best = resume(str(tmp_path), IDENTITY, other, its_optimizer)
+    assert epoch == 7
+    assert torch.equal(best["weight"], model.weight + 1)
     assert torch.equal(other.weight, model.weight)
     _step(model, optimizer)
     _step(other, its_optimizer)  # equal only if Adam's moments and step count came along
@@ -50,7 +57,9 @@ def test_weights_moments_and_epoch_come_back_bit_for_bit(tmp_path: Path) -> None
 def test_an_empty_folder_starts_at_epoch_0(tmp_path: Path) -> None:
     model, optimizer = trained()
     before = model.weight.clone()
-    assert resume(str(tmp_path / "nothing"), IDENTITY, model, optimizer) == 0
+    epoch, best = resume(str(tmp_path / "nothing"), IDENTITY, model, optimizer)
+    assert epoch == 0
+    assert torch.equal(best["weight"], before)
     assert torch.equal(model.weight, before)
 
 
@@ -63,14 +72,14 @@ def test_an_empty_folder_starts_at_epoch_0(tmp_path: Path) -> None:
     ],
 )
 def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path, other: Identity, sentence: str) -> None:
-    save_checkpoint(str(tmp_path), IDENTITY, 7, *trained())
+    saved(tmp_path)
     with pytest.raises(CheckpointMismatch, match=sentence):
         resume(str(tmp_path), other, *trained())
 
 
 @pytest.mark.parametrize("keep", [0, 5, 100, -1])
 def test_a_truncated_checkpoint_is_refused(tmp_path: Path, keep: int) -> None:
-    save_checkpoint(str(tmp_path), IDENTITY, 7, *trained())
+    saved(tmp_path)
     file = tmp_path / "checkpoint.safetensors"
     file.write_bytes(file.read_bytes()[:keep])
     with pytest.raises(CheckpointMismatch, match=r"damaged or truncated.*delete it"):
@@ -85,14 +94,14 @@ def test_safetensors_of_somebody_else_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("model", [nn.Linear(3, 5), nn.Bilinear(1, 1, 1), nn.Sequential(nn.Linear(3, 2))])
 def test_weights_that_do_not_fit_are_refused(tmp_path: Path, model: nn.Module) -> None:
-    save_checkpoint(str(tmp_path), IDENTITY, 7, *trained())
+    saved(tmp_path)
     with pytest.raises(CheckpointMismatch, match="do not fit"):
         resume(str(tmp_path), IDENTITY, model, Adam(model.parameters()))
 
 
 def test_a_kill_while_writing_leaves_the_previous_checkpoint(tmp_path: Path, monkeypatch) -> None:
     model, optimizer = trained()
-    save_checkpoint(str(tmp_path), IDENTITY, 1, model, optimizer)
+    save_checkpoint(str(tmp_path), IDENTITY, 1, model, optimizer, model.state_dict())
     honest: Callable = module.filesystem
 
     def dying(path: str):
@@ -107,7 +116,7 @@ def test_a_kill_while_writing_leaves_the_previous_checkpoint(tmp_path: Path, mon
 
     monkeypatch.setattr(module, "filesystem", dying)
     with pytest.raises(KeyboardInterrupt):
-        save_checkpoint(str(tmp_path), IDENTITY, 2, model, optimizer)
+        save_checkpoint(str(tmp_path), IDENTITY, 2, model, optimizer, model.state_dict())
     monkeypatch.undo()
     loaded = load_checkpoint(str(tmp_path))
     assert loaded is not None
@@ -115,7 +124,7 @@ def test_a_kill_while_writing_leaves_the_previous_checkpoint(tmp_path: Path, mon
 
 
 def test_the_settings_are_in_the_file_for_any_reader(tmp_path: Path) -> None:
-    save_checkpoint(str(tmp_path), IDENTITY, 7, *trained())
+    saved(tmp_path)
     with safetensors.safe_open(tmp_path / "checkpoint.safetensors", "pt") as file:
         header = json.loads(file.metadata()["vdr"])
     assert header["settings"] == IDENTITY.settings

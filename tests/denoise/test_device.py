@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from vdr_spark.denoise.device import choose_device
+from vdr_spark.denoise.device import autocast, choose_device, is_mixed
 from vdr_spark.errors import EnvironmentProblem
 
 
@@ -38,3 +38,27 @@ def test_a_gpu_that_is_not_there_is_refused_with_what_to_do(gpus, name: str) -> 
 def test_an_unknown_device_is_refused() -> None:
     with pytest.raises(EnvironmentProblem, match="'tpu'"):
         choose_device("tpu")
+
+
+@pytest.mark.parametrize(
+    ("precision", "device", "has_bfloat16", "mixed"),
+    [
+        ("auto", "cpu", True, False),
+        ("auto", "cuda", True, True),
+        ("auto", "cuda", False, False),
+        ("mixed", "cpu", False, True),
+        ("float32", "cuda", True, False),
+    ],
+)
+def test_mixed_precision_where_it_is_asked_for_or_pays(
+    monkeypatch: pytest.MonkeyPatch, precision: str, device: str, has_bfloat16: bool, mixed: bool
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: has_bfloat16)
+    assert is_mixed(precision, torch.device(device)) is mixed
+
+
+def test_what_is_computed_in_mixed_precision_is_bfloat16() -> None:
+    cpu, layer = torch.device("cpu"), torch.nn.Linear(2, 2)
+    for mixed, kind in ((True, torch.bfloat16), (False, torch.float32)):
+        with autocast(cpu, mixed):
+            assert layer(torch.ones(1, 2)).dtype == kind

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from vdr_spark.config.settings import VqvaeSettings
+from vdr_spark.config.settings import AutoencoderSettings, VaeSettings, VqvaeSettings
 from vdr_spark.denoise import training as module
-from vdr_spark.denoise.models.vqvae import Vqvae
-from vdr_spark.denoise.training import random_crops, read_training_log, train
-from vdr_spark.errors import CheckpointMismatch, InvalidConfig
+from vdr_spark.denoise.models.autoencoder import Autoencoder
+from vdr_spark.denoise.training import Line, Run, is_finished, is_over, random_crops, read_training_log
+from vdr_spark.errors import CheckpointMismatch, EnvironmentProblem, InvalidConfig
 
-CPU = torch.device("cpu")
 SMALL = VqvaeSettings(epochs=4, batch=4, codes=16, channels=8, resolutions=2, checkpoint_every=2, crop=16)
+CONTINUOUS = VaeSettings(epochs=4, batch=4, channels=8, resolutions=2, checkpoint_every=2, crop=16)
 
 
 @pytest.fixture(autouse=True)
@@ -30,8 +30,15 @@ def slices(seed: int = 0, side: int = 20) -> torch.Tensor:
     return torch.tensor(city + rng.laplace(size=(6, side, side)), dtype=torch.float32)
 
 
-def silent(epoch: int, epochs: int, loss: float) -> None:
-    pass
+def train(data: torch.Tensor, settings: AutoencoderSettings, folder: Path, *, measure=None, **run) -> Autoencoder:
+    """By default every epoch is better than the one before, so that all of them are done."""
+    better = iter(range(1000, 0, -1))
+    return module.train(data, Run(settings, str(folder), **run), measure or (lambda _: float(next(better))))
+
+
+def same_measure(model: Autoencoder) -> float:
+    """One that depends on the model alone, as a resumed training needs it."""
+    return model.eval()(slices()[:, None]).reconstruction.square().mean().item()
 
 
 class Killed(Exception):
@@ -39,72 +46,132 @@ class Killed(Exception):
 
 
 def killed_after(last: int):
-    def progress(epoch: int, *_: float) -> None:
-        if epoch == last:
+    def progress(line: Line) -> None:
+        if line["epoch"] == last:
             raise Killed
 
     return progress
 
 
-def same(one: Vqvae, other: Vqvae) -> bool:
+def same(one: Autoencoder, other: Autoencoder) -> bool:
     pairs = zip(one.state_dict().values(), other.state_dict().values(), strict=True)
     return all(torch.equal(mine, yours) for mine, yours in pairs)
 
 
 def lines(folder: Path) -> list[dict[str, float]]:
     """The log without its times, which differ from run to run."""
-    return [{key: line[key] for key in line if key != "seconds"} for line in read_training_log(str(folder))]
+    log = read_training_log(str(folder))
+    return [{key: line[key] for key in line if key not in ("seconds", "waited")} for line in log]
 
 
 def test_training_lowers_the_loss(tmp_path: Path) -> None:
     eager = SMALL.model_copy(update={"epochs": 60, "learning_rate": 3e-3, "channels": 32})
-    train(slices(), eager, CPU, str(tmp_path), silent)
+    train(slices(), eager, tmp_path)
     log = read_training_log(str(tmp_path))
     assert log[-1]["reconstruction"] < 0.6 * log[0]["reconstruction"]
 
 
 def test_the_log_has_a_line_an_epoch(tmp_path: Path) -> None:
-    told = []
-    train(slices(), SMALL, CPU, str(tmp_path), lambda *news: told.append(news))
+    told: list[Line] = []
+    train(slices(), SMALL, tmp_path, progress=told.append)
     log = read_training_log(str(tmp_path))
     assert [line["epoch"] for line in log] == [1, 2, 3, 4]
-    assert told == [(line["epoch"], 4, line["loss"]) for line in log]
+    assert told == log
     for line in log:
-        assert set(line) == {"epoch", "loss", "reconstruction", "perplexity", "dead_codes", "seconds"}
-        assert line["seconds"] > 0
+        assert {*line} == {"epoch", "loss", "reconstruction", "perplexity", "dead_codes", "seconds", "waited", "error"}
+        assert 0 <= line["waited"] < line["seconds"]
         assert line["perplexity"] <= 16 - line["dead_codes"] + 1e-6  # no more even than the codes in use
 
 
+@pytest.mark.parametrize("settings", [SMALL, CONTINUOUS], ids=["vqvae", "vae"])
 @pytest.mark.parametrize("last", [1, 2, 3])
-def test_a_killed_run_continues_as_if_it_had_not_been_killed(tmp_path: Path, last: int) -> None:
+def test_a_killed_run_continues_as_if_it_had_not_been_killed(
+    tmp_path: Path, last: int, settings: AutoencoderSettings
+) -> None:
     """Killed before the first checkpoint, at it, and an epoch after it."""
-    unbroken = train(slices(), SMALL, CPU, str(tmp_path / "unbroken"), silent)
+    unbroken = train(slices(), settings, tmp_path / "unbroken", measure=same_measure)
     with pytest.raises(Killed):
-        train(slices(), SMALL, CPU, str(tmp_path / "killed"), killed_after(last))
-    done_again = []
+        train(slices(), settings, tmp_path / "killed", measure=same_measure, progress=killed_after(last))
+    again: list[Line] = []
     torch.manual_seed(99)  # a new process would have another state of the global generator
-    resumed = train(slices(), SMALL, CPU, str(tmp_path / "killed"), lambda e, *_: done_again.append(e))
-    assert done_again == list(range(1 if last == 1 else 3, 5))
+    resumed = train(slices(), settings, tmp_path / "killed", measure=same_measure, progress=again.append)
+    assert [line["epoch"] for line in again] == list(range(1 if last == 1 else 3, 5))
     assert same(resumed, unbroken)
     assert lines(tmp_path / "killed") == lines(tmp_path / "unbroken")
 
 
 def test_a_finished_training_is_not_done_again(tmp_path: Path) -> None:
-    first = train(slices(), SMALL, CPU, str(tmp_path), silent)
-    second = train(slices(), SMALL, CPU, str(tmp_path), killed_after(1))
+    assert not is_finished(Run(SMALL, str(tmp_path)))
+    first = train(slices(), SMALL, tmp_path)
+    assert is_finished(Run(SMALL, str(tmp_path)))
+    second = train(slices(), SMALL, tmp_path, progress=killed_after(1))
     assert same(first, second)
     assert not second.training
 
 
 def test_the_last_epoch_is_kept_also_between_checkpoints(tmp_path: Path) -> None:
     settings = SMALL.model_copy(update={"epochs": 3})
-    train(slices(), settings, CPU, str(tmp_path), silent)
-    train(slices(), settings, CPU, str(tmp_path), killed_after(3))
+    train(slices(), settings, tmp_path)
+    train(slices(), settings, tmp_path, progress=killed_after(3))
+
+
+def test_the_best_epoch_s_weights_are_the_result(tmp_path: Path) -> None:
+    """By the measure; also where the training is taken up after its end."""
+    seen = []
+
+    def measure(model: Autoencoder) -> float:
+        seen.append({name: tensor.clone() for name, tensor in model.state_dict().items()})
+        return [5.0, 2.0, 3.0, 2.5][len(seen) - 1]
+
+    model = train(slices(), SMALL, tmp_path, measure=measure)
+    assert all(torch.equal(model.state_dict()[name], tensor) for name, tensor in seen[1].items())
+    assert same(model, train(slices(), SMALL, tmp_path, measure=measure))
+    assert len(seen) == 4
+
+
+@pytest.mark.parametrize(
+    ("errors", "patience", "epochs"),
+    [
+        ([3, 2, 2.5, 2.4, 2.3, 1], 3, 5),  # the second stays the best for three more
+        ([3, 2, 2.5, 2.4, 1.9, 1.8, 1.7, 1.6], 3, 8),
+        ([1, 2, 3, 4, 5, 6, 7, 8], None, 8),
+        ([1, 2], 1, 2),
+    ],
+)
+def test_training_ends_when_the_measure_no_longer_improves(
+    tmp_path: Path, errors: list[float], patience: int | None, epochs: int
+) -> None:
+    settings = SMALL.model_copy(update={"epochs": 8, "patience": patience})
+    measured = iter(errors)
+    train(slices(), settings, tmp_path, measure=lambda _: next(measured))
+    assert len(read_training_log(str(tmp_path))) == epochs
+    assert is_finished(Run(settings, str(tmp_path)))
+
+
+def test_nothing_is_over_before_it_began() -> None:
+    assert not is_over([], SMALL)
+
+
+@pytest.mark.parametrize("settings", [SMALL, CONTINUOUS], ids=["vqvae", "vae"])
+def test_mixed_precision_trains_as_well(tmp_path: Path, settings: AutoencoderSettings) -> None:
+    train(slices(), settings, tmp_path / "full")
+    model = train(slices(), settings, tmp_path / "mixed", mixed=True)
+    full, mixed = (read_training_log(str(tmp_path / name))[-1] for name in ("full", "mixed"))
+    assert full["loss"] != mixed["loss"]
+    assert mixed["loss"] == pytest.approx(full["loss"], rel=0.1)
+    assert {weight.dtype for weight in model.parameters()} == {torch.float32}
+
+
+def test_a_compiler_that_does_not_work_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "/nowhere/c++")
+    monkeypatch.setattr("torch._inductor.config.cpp.cxx", ("/nowhere/c++",))
+    with pytest.raises(EnvironmentProblem, match=r"denoise\.compile is true.*C\+\+ compiler"):
+        train(slices(), SMALL, tmp_path, compiled=True)
 
 
 def test_the_seed_decides(tmp_path: Path) -> None:
     models = [
-        train(slices(), SMALL.model_copy(update={"seed": seed}), CPU, str(tmp_path / name), silent)
+        train(slices(), SMALL.model_copy(update={"seed": seed}), tmp_path / name)
         for name, seed in [("a", 5), ("b", 5), ("c", 2**80)]
     ]
     assert same(models[0], models[1])
@@ -115,16 +182,18 @@ def test_the_caller_s_random_numbers_are_left_alone(tmp_path: Path) -> None:
     torch.manual_seed(3)
     expected = torch.rand(4)
     torch.manual_seed(3)
-    train(slices(), SMALL, CPU, str(tmp_path), silent)
+    train(slices(), SMALL, tmp_path)
     assert torch.equal(torch.rand(4), expected)
 
 
 def test_other_settings_or_another_tensor_are_refused(tmp_path: Path) -> None:
-    train(slices(), SMALL, CPU, str(tmp_path), silent)
+    train(slices(), SMALL, tmp_path)
     with pytest.raises(CheckpointMismatch, match="its codes is 16, not 32"):
-        train(slices(), SMALL.model_copy(update={"codes": 32}), CPU, str(tmp_path), silent)
+        train(slices(), SMALL.model_copy(update={"codes": 32}), tmp_path)
     with pytest.raises(CheckpointMismatch, match="another noisy tensor"):
-        train(slices(seed=1), SMALL, CPU, str(tmp_path), silent)
+        train(slices(seed=1), SMALL, tmp_path)
+    with pytest.raises(CheckpointMismatch, match="its model is vqvae, not vae"):
+        train(slices(), CONTINUOUS, tmp_path)
 
 
 def test_the_loss_weighs_regularisation_by_alpha_and_reconstruction_by_the_variance(
@@ -133,18 +202,19 @@ def test_the_loss_weighs_regularisation_by_alpha_and_reconstruction_by_the_varia
     """One batch of whole slices: the log's first line is what the new model makes of them."""
     seen = {}
 
-    class Watched(Vqvae):
-        def forward(self, x):
-            output = super().forward(x)
-            seen["reconstruction"] = torch.mean((output.reconstruction - x) ** 2).item()
-            seen["regularisation"] = output.regularisation.item()
-            return output
+    forward = Autoencoder.forward
 
-    monkeypatch.setattr(module, "Vqvae", Watched)
+    def watched(self, x):
+        output = forward(self, x)
+        seen["reconstruction"] = torch.mean((output.reconstruction - x) ** 2).item()
+        seen["regularisation"] = output.regularisation.item()
+        return output
+
+    monkeypatch.setattr(Autoencoder, "forward", watched)
     data = 5 * slices()
     for alpha in (0.0, 3.0):
         whole = SMALL.model_copy(update={"alpha": alpha, "epochs": 1, "batch": 6, "crop": None, "resolutions": 1})
-        train(data, whole, CPU, str(tmp_path / str(alpha)), silent)
+        train(data, whole, tmp_path / str(alpha))
         (line,) = read_training_log(str(tmp_path / str(alpha)))
         relative = seen["reconstruction"] / data.numpy().var()
         assert seen["regularisation"] > 0
@@ -157,14 +227,15 @@ def test_every_resolution_is_trained_on_and_every_image_once_an_epoch(
 ) -> None:
     fed = []
 
-    class Watched(Vqvae):
-        def forward(self, x):
-            fed.append(x)
-            return super().forward(x)
+    forward = Autoencoder.forward
 
-    monkeypatch.setattr(module, "Vqvae", Watched)
+    def watched(self, x):
+        fed.append(x)
+        return forward(self, x)
+
+    monkeypatch.setattr(Autoencoder, "forward", watched)
     whole = SMALL.model_copy(update={"epochs": 1, "crop": None, "resolutions": 3})
-    train(slices(), whole, CPU, str(tmp_path), silent)
+    train(slices(), whole, tmp_path)
     images = torch.cat(fed)[:, 0]  # (18, 20, 20)
     expected = module.multiresolution(slices(), 3)
     matches = [[torch.equal(image, wanted) for image in images] for wanted in expected]
@@ -193,4 +264,4 @@ def test_whole_images_where_the_crop_is_not_smaller(side: int | None) -> None:
 def test_a_training_that_diverges_says_so(tmp_path: Path) -> None:
     wild = SMALL.model_copy(update={"learning_rate": 1e20})
     with pytest.raises(InvalidConfig, match=r"diverged in epoch \d.*learning_rate"):
-        train(slices(), wild, CPU, str(tmp_path), silent)
+        train(slices(), wild, tmp_path)

@@ -14,7 +14,13 @@ CENTRE = Box.around(29.76, -95.37, 8_000)
 
 def records(epochs: int) -> list[dict[str, float]]:
     return [
-        {"epoch": n + 1, "loss": 3 / (n + 1), "reconstruction": 2 / (n + 1), "perplexity": 5.0 * n}
+        {
+            "epoch": n + 1,
+            "loss": 3 / (n + 1),
+            "reconstruction": 2 / (n + 1),
+            "perplexity": 5.0 * n,
+            "error": 0.3 - 0.1 * n,
+        }
         for n in range(epochs)
     ]
 
@@ -29,6 +35,15 @@ def test_loss_curve_shows_both_losses(epochs: int, tmp_path, look) -> None:
     picture = look(f"{tmp_path}/loss.png")[150:]  # below the legend
     assert pixels(picture, PLUM) > 10
     assert pixels(picture, AMBER) > 10
+
+
+def test_a_log_without_a_codebook_has_no_perplexity_to_show(tmp_path, look) -> None:
+    both = records(5)
+    continuous = [{key: line[key] for key in line if key != "perplexity"} for line in both]
+    for name, log in (("vqvae", both), ("vae", continuous)):
+        loss_curve(log, f"{tmp_path}/{name}.png", protected=True)
+    with_codes, without = (look(f"{tmp_path}/{name}.png") for name in ("vqvae", "vae"))
+    assert pixels(without, PLUM) != pixels(with_codes, PLUM)
 
 
 def test_an_empty_training_log_is_refused(tmp_path) -> None:

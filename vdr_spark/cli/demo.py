@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from pyspark.sql import SparkSession
 
 from vdr_spark.cli.console import ConsoleProgress, console
-from vdr_spark.cli.evaluate import error_table, save_evaluation
+from vdr_spark.cli.evaluate import error_table, save_codes, save_evaluation
 from vdr_spark.cli.options import open_spark
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.training import read_training_log
@@ -42,6 +42,7 @@ def run_demo(config: ReleaseConfig) -> None:
         ours = evaluate(spark, config)
         papers = evaluate(spark, paper, ours.truth)
         save_evaluation(ours, config)
+        save_codes(papers, paper)
     ahead = forecast(release, _centre(release), horizon=8)
     with progress.task("pictures", None):
         _draw(release, ahead, config, paper, ours)

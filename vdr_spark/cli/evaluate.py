@@ -8,8 +8,10 @@ from rich.table import Table
 from vdr_spark.cli.console import caution, console
 from vdr_spark.cli.options import open_spark
 from vdr_spark.config import ReleaseConfig
+from vdr_spark.denoise.risk import Noise
+from vdr_spark.denoise.stage import network_run
 from vdr_spark.evaluate.stage import Evaluation, evaluate
-from vdr_spark.report import slice_comparison
+from vdr_spark.report import code_picture, slice_comparison
 from vdr_spark.workspace import Workspace, write_json
 
 
@@ -19,6 +21,7 @@ def run_evaluation(config: ReleaseConfig, reads_the_truth: bool) -> None:
     evaluation = evaluate(open_spark(config, "evaluate"), config, reads_the_truth=reads_the_truth)
     console.print(error_table(evaluation))
     folder = save_evaluation(evaluation, config)
+    save_codes(evaluation, config)
     console.print(f"Figures and picture are in {folder}")
 
 
@@ -35,7 +38,7 @@ def save_evaluation(evaluation: Evaluation, config: ReleaseConfig) -> str:
     workspace, grid = Workspace.of(config), config.domain
     figures = {name: errors.as_dict() for name, errors in evaluation.errors.items()}
     write_json(workspace.evaluation("errors.json"), {"release_id": config.release_id, "errors": figures})
-    busiest = int(np.argmax(evaluation.versions["refined"].sum(axis=(1, 2))))
+    busiest = _busiest(evaluation)
     panels = {"true": evaluation.truth[busiest]}
     panels |= {name: evaluation.versions[name][busiest] for name in ("noisy", "denoised", "refined")}
     slice_comparison(
@@ -46,3 +49,29 @@ def save_evaluation(evaluation: Evaluation, config: ReleaseConfig) -> str:
         protected=config.privacy.protected,
     )
     return workspace.evaluation("")
+
+
+def save_codes(evaluation: Evaluation, config: ReleaseConfig) -> None:
+    """Where the release was made with a codebook: a picture of what it has learnt, into the same folder."""
+    if config.denoise.model != "vqvae":
+        return
+    from vdr_spark.denoise.autoencoder import trained
+
+    workspace, grid, busiest = Workspace.of(config), config.domain, _busiest(evaluation)
+    noisy = evaluation.versions["noisy"]
+    painter = trained(noisy, Noise.of(config.privacy), network_run(config, workspace.stage("vqvae")))
+    codes = painter.codes(noisy[busiest])
+    assert codes is not None
+    drawn = painter.draw(noisy[busiest : busiest + 1])[0]
+    code_picture(
+        {"true": evaluation.truth[busiest], "noisy": noisy[busiest], "drawn by the codes": drawn},
+        codes,
+        workspace.evaluation("codes.png"),
+        f"What the codebook makes of the slice from {grid.slice_start(busiest):%Y-%m-%d %H:%M} UTC",
+        grid=grid,
+        protected=config.privacy.protected,
+    )
+
+
+def _busiest(evaluation: Evaluation) -> int:
+    return int(np.argmax(evaluation.versions["refined"].sum(axis=(1, 2))))

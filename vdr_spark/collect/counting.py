@@ -17,10 +17,10 @@ from vdr_spark.collect.locate import Located, locate
 from vdr_spark.collect.packing import PACKED_SCHEMA, add_up, pack_counts
 from vdr_spark.collect.routing import (
     MOST_ROUTES,
+    ROUTED_SCHEMA,
     by_route_and_user,
     hash_ids,
     pack_routes,
-    routed_schema,
     unpack_routes,
 )
 from vdr_spark.collect.source import Source
@@ -37,7 +37,7 @@ def count_bounded(
 ) -> DataFrame:
     """Packed counts (`collect.packing`) with every user bounded over all grids together."""
     routes = min(MOST_ROUTES, max(_LEAST_ROUTES, _ROUTES_A_TASK * partitions))
-    routed = source.map(_router(grids, bounding, key, routes), routed_schema(source.id_type))
+    routed = source.map(_router(grids, bounding, key, routes), ROUTED_SCHEMA)
     # The number of partitions is ours, so Spark's adaptive execution leaves it alone.
     return routed.repartition(partitions, "route").mapInArrow(in_worker(_counter(grids, bounding)), PACKED_SCHEMA)
 

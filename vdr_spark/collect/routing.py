@@ -2,7 +2,8 @@
 
 Users are spread over *routes* by a hash of their id, and a packed row holds all pings of one chunk on one route: the
 ids of their users once each, how many pings each of them has, and a word for every ping (`collect.bounding`), user
-by user. The last two are binary: eight bytes a ping, and four and the id for each user of a chunk.
+by user. All of it is binary, because Spark takes lists apart number by number: eight bytes a ping, and for each user
+of a chunk four and the id (eight, or a text and four).
 
 The hash only chooses the way. Users are told apart by their ids themselves: two users whose hashes meet would
 otherwise be bounded as one person, and the removal of one could change what is kept of the other, a sensitivity of 2k.
@@ -10,23 +11,24 @@ otherwise be bounded as one person, and the removal of one could change what is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from vdr_spark.collect.arrays import Codes, Integers, Words, order_by
-from vdr_spark.collect.mixing import mix
+from vdr_spark.collect.mixing import absorb, mix
 
 MOST_ROUTES = 1 << 15
+ROUTED_SCHEMA = "route int, users binary, lengths binary, sizes binary, words binary"
+"""Of packed rows, in Spark's words. `lengths` of ids are empty where ids are numbers."""
 
+_LONG = 256  # bytes; longer texts are hashed one by one
 
-def routed_schema(id_type: str) -> str:
-    """Of packed rows, in Spark's words; `id_type` is bigint or string."""
-    return f"route int, users array<{id_type}>, sizes binary, words binary"
+Bytes = NDArray[np.uint8]
 
 
 def hash_ids(ids: pa.Array, key: int) -> Words:
@@ -34,9 +36,34 @@ def hash_ids(ids: pa.Array, key: int) -> Words:
     if pa.types.is_integer(ids.type):
         plain = ids.cast(pa.int64()).to_numpy().view(np.uint64)
     else:
-        # As bytes: whether an id is good UTF-8 is nobody's business here.
-        plain = pd.util.hash_array(ids.cast(pa.binary()).to_numpy(zero_copy_only=False), categorize=False)
+        plain = _hash_texts(*_bytes_of(ids))
     return mix(plain ^ np.uint64(key))
+
+
+def _hash_texts(data: Bytes, ends: Integers) -> Words:
+    """Of texts one after the other, `ends` of d + 1 places between them. All of one length are hashed together. (d,)"""
+    lengths = np.diff(ends)
+    hashes = np.empty(len(lengths), dtype=np.uint64)
+    for number in np.flatnonzero(lengths > _LONG):
+        digest = hashlib.blake2b(data[ends[number] : ends[number + 1]].tobytes(), digest_size=8).digest()
+        hashes[number] = int.from_bytes(digest, "little")
+    for length in np.flatnonzero(np.bincount(lengths[lengths <= _LONG])):
+        chosen = np.flatnonzero(lengths == length)
+        padded = np.zeros((len(chosen), -(-length // 8) * 8), dtype=np.uint8)
+        padded[:, :length] = data[ends[chosen][:, None] + np.arange(length)]
+        state = np.full(len(chosen), length, dtype=np.uint64)
+        for eight in padded.view(np.uint64).T:
+            state = absorb(state, eight)
+        hashes[chosen] = state
+    return hashes
+
+
+def _bytes_of(ids: pa.Array) -> tuple[Bytes, Integers]:
+    """Texts as bytes, one after the other, and the places between them. Whether they are good UTF-8 does not matter."""
+    plain = ids.cast(pa.large_binary())
+    _, ends, data = plain.buffers()
+    places = np.frombuffer(ends, np.int64)[plain.offset : plain.offset + len(plain) + 1]
+    return np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8), places
 
 
 def by_route_and_user(route_of_id: Codes, code: Codes, words: Words) -> tuple[Integers, Integers, Words]:
@@ -54,9 +81,15 @@ def pack_routes(ids: pa.Array, route_of_id: Codes, sizes: Integers, words: Words
     routes, first_id = np.unique(route_of_id, return_index=True)
     id_ends = np.append(first_id, len(ids)).astype(np.int32)
     word_ends = np.concatenate(([0], np.cumsum(sizes)))[id_ends]
+    if pa.types.is_integer(ids.type):
+        users, lengths = _binary(ids.cast(pa.int64()).to_numpy(), id_ends), _binary(np.empty(0), 0 * id_ends)
+    else:
+        letters, places = _bytes_of(ids)
+        users, lengths = _binary(letters, places[id_ends]), _binary(np.diff(places).astype(np.int32), id_ends)
     columns = {
         "route": pa.array(routes),
-        "users": pa.ListArray.from_arrays(id_ends, ids),
+        "users": users,
+        "lengths": lengths,
         "sizes": _binary(sizes.astype(np.int32), id_ends),
         "words": _binary(words, word_ends),
     }
@@ -65,18 +98,27 @@ def pack_routes(ids: pa.Array, route_of_id: Codes, sizes: Integers, words: Words
 
 def unpack_routes(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Codes, Words]]:
     """One route after the other, with all its pings: the number of users, and code and word of each ping."""
-    parts: dict[int, list[tuple[pa.Array, Codes, Words]]] = {}
+    parts: dict[int, list[tuple[Bytes, Codes, Codes, Words]]] = {}
+    kinds = {"users": np.uint8, "lengths": np.int32, "sizes": np.int32, "words": np.uint64}
     for batch in batches:
-        users, sizes, words = (batch.column(name) for name in ("users", "sizes", "words"))
+        columns = [(batch.column(name), kind) for name, kind in kinds.items()]
         for row, route in enumerate(batch.column("route").to_pylist()):
-            part = users[row].values, _array(sizes[row], np.int32), _array(words[row], np.uint64)
-            parts.setdefault(route, []).append(part)
+            users, lengths, sizes, words = (_array(column[row], kind) for column, kind in columns)
+            parts.setdefault(route, []).append((users, lengths, sizes, words))
     for route in sorted(parts):
-        ids, sizes, words = zip(*parts.pop(route), strict=True)
+        of_users, of_lengths, of_sizes, of_words = zip(*parts.pop(route), strict=True)
         # Equal ids get equal codes, by comparing the ids themselves.
-        joined = pa.concat_arrays(ids).dictionary_encode()
-        code = np.repeat(joined.indices.to_numpy(), np.concatenate(sizes))
-        yield len(joined.dictionary), code, np.concatenate(words)
+        joined = _joined_ids(of_users, of_lengths).dictionary_encode()
+        code = np.repeat(joined.indices.to_numpy(), np.concatenate(of_sizes))
+        yield len(joined.dictionary), code, np.concatenate(of_words)
+
+
+def _joined_ids(users: Sequence[Bytes], lengths: Sequence[Codes]) -> pa.Array:
+    letters, of_texts = np.concatenate(users), np.concatenate(lengths)
+    if not len(of_texts):
+        return pa.array(letters.view(np.int64))
+    places = np.concatenate(([0], np.cumsum(of_texts, dtype=np.int64)))
+    return pa.Array.from_buffers(pa.large_binary(), len(of_texts), [None, pa.py_buffer(places), pa.py_buffer(letters)])
 
 
 def _binary(values: NDArray[Any], ends: NDArray[Any]) -> pa.Array:

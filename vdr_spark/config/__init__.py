@@ -1,6 +1,6 @@
-"""Settings: `settings` says what there is, `values` how a value is written, `file` reads YAML and overrides."""
+"""Settings: `settings` has the sections, `release` joins them, `values` reads values, `file` YAML and overrides."""
 
 from vdr_spark.config.file import load_config
-from vdr_spark.config.settings import ReleaseConfig, absolute
+from vdr_spark.config.release import ReleaseConfig, absolute
 
 __all__ = ["ReleaseConfig", "absolute", "load_config"]

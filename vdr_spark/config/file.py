@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from vdr_spark.config.settings import ReleaseConfig
+from vdr_spark.config.release import ReleaseConfig
 from vdr_spark.errors import InvalidConfig
 
 _LARGEST_FILE = 1 << 20  # bytes; a configuration is a page

@@ -1,25 +1,19 @@
-"""Settings of a release: one YAML file, frozen and validated; unknown keys are refused.
+"""The sections of a release's YAML file, frozen and validated; unknown keys are refused.
 
-Read `conf/demo.yaml` for an example. Each class below is one section of the file. Whatever influences the
-noisy tensor makes up the *draw* (`draw_id`); the rest is post-processing and, with the draw, makes up the
-*release* (`release_id`). So another denoiser over the same draw is another release that costs no privacy.
+Read `conf/demo.yaml` for an example. `config.release` puts them together.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 from datetime import UTC, datetime
 from fractions import Fraction
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
 from vdr_spark.config.values import check_year, parse_count, parse_epsilon, parse_moment, parse_seconds, parse_zone
-from vdr_spark.errors import InvalidConfig
-from vdr_spark.grid import Box, Grid
+from vdr_spark.grid import Box
 
 Epsilon = Annotated[Fraction, BeforeValidator(parse_epsilon), PlainSerializer(str)]
 Count = Annotated[int, BeforeValidator(parse_count)]
@@ -189,28 +183,48 @@ class PrivacySettings(Section):
         return self.test_seed is None
 
 
-class VqvaeSettings(Section):
-    """The paper's model and its training."""
+class AutoencoderSettings(Section):
+    """What the paper's model and its continuous sibling have in common."""
 
-    epochs: int = Field(default=60, ge=1)
+    epochs: int = Field(default=60, ge=1)  # at most
+    patience: int | None = Field(default=10, ge=1)  # epochs without a better measure that end it; None: never
+    held_out: float = Field(default=0.1, ge=0, lt=1)  # share of the slices that are kept for the measure
     batch: int = Field(default=8, ge=1)
     learning_rate: float = Field(default=3e-4, gt=0)
     alpha: float = Field(default=1.0, ge=0)  # weight of the regularisation; near 0 is the plain autoencoder
-    codes: int = Field(default=128, ge=2)
     channels: int = Field(default=64, ge=4)
-    decay: float = Field(default=0.99, gt=0, lt=1)
-    commitment: float = Field(default=0.25, ge=0)
     resolutions: int = Field(default=3, ge=1, le=4)  # r: slices aggregated over 1x1 .. r x r blocks
+    stabilised: bool = True  # asinh of counts in units of the noise: peaks and empty country at one scale
     crop: int | None = Field(default=None, ge=16)  # train on random crops of this side; None: whole slices
     checkpoint_every: int = Field(default=5, ge=1)  # epochs
     seed: int = Field(default=0, ge=0)  # of initial weights and of the order of slices, never of noise
 
 
+class VqvaeSettings(AutoencoderSettings):
+    """The paper's model: the middle is drawn with few codes."""
+
+    codes: int = Field(default=128, ge=2)
+    decay: float = Field(default=0.99, gt=0, lt=1)
+    commitment: float = Field(default=0.25, ge=0)
+
+
+class VaeSettings(AutoencoderSettings):
+    """The same with a continuous middle, as the paper compares it."""
+
+    alpha: float = Field(default=0.01, ge=0)
+
+
 class DenoiseSettings(Section):
-    model: Literal["identity", "temporal", "vqvae"] = "temporal"
+    model: Literal["identity", "temporal", "vqvae", "vae"] = "temporal"
     fusion: bool = True  # combine the model's prior with the noisy counts, and give error bars
-    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     vqvae: VqvaeSettings = VqvaeSettings()
+    vae: VaeSettings = VaeSettings()
+    # How a network is trained. None of this is part of a release: another machine may continue.
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    precision: Literal["auto", "float32", "mixed"] = "auto"  # auto: mixed (bfloat16) on a GPU that has it
+    compile: bool = False  # torch.compile, which needs a C++ compiler, and minutes before the first step
+    processes: int = Field(default=1, ge=1)  # that train together, by TorchDistributor
+    processes_on: Literal["driver", "executors"] = "driver"
 
     @model_validator(mode="after")
     def _something_to_fuse(self) -> DenoiseSettings:
@@ -221,6 +235,11 @@ class DenoiseSettings(Section):
     @property
     def fused(self) -> bool:
         return self.fusion and self.model != "identity"
+
+    @property
+    def network(self) -> AutoencoderSettings | None:
+        """Of the model that is used, where it is one that is trained."""
+        return {"vqvae": self.vqvae, "vae": self.vae}.get(self.model)
 
 
 class RefineSettings(Section):
@@ -237,160 +256,3 @@ class SparkSettings(Section):
     delta_jars: Literal["maven", "provided"] | list[Location] = "maven"
     driver_memory: str | None = Field(default=None, pattern=r"^\d+[mg]$")  # None: a share of this machine
     conf: dict[str, str] = {}
-
-
-class ReleaseConfig(Section):
-    """Everything one release needs to know."""
-
-    name: Name
-    dataset: Name  # whose budget is spent
-    output: Location  # folder of the tables, pictures and intermediate results
-    ledger: Location | None = None  # the budget book; None: in `output`. Share one among a dataset's releases
-    input: InputSettings
-    synth: SynthSettings | None = None
-    region: RegionSettings | None = None
-    regions: dict[Name, RegionSettings] | None = Field(default=None, min_length=1)  # or several, by name
-    focus: Name | None = Field(default=None, exclude=True)  # of several regions, the one to look at
-    grid: GridSettings = GridSettings()
-    period: PeriodSettings
-    privacy: PrivacySettings
-    denoise: DenoiseSettings = DenoiseSettings()
-    refine: RefineSettings = RefineSettings()
-    spark: SparkSettings = SparkSettings()
-
-    @model_validator(mode="after")
-    def _output_apart_from_the_pings(self) -> ReleaseConfig:
-        pings, output = absolute(self.input.path).rstrip("/"), absolute(self.output).rstrip("/")
-        if output == pings or output.startswith(pings + "/"):
-            raise ValueError(
-                f"`output` ({self.output}) must not lie in `input.path`: raw pings would lie beside releases"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _seeds_are_for_generated_pings(self) -> ReleaseConfig:
-        if not self.privacy.protected and self.synth is None:
-            raise ValueError(
-                "`privacy.test_seed` is for generated pings (a section `synth`): seeded noise hides nobody"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _regions_apart(self) -> ReleaseConfig:
-        if (self.region is None) == (self.regions is None):
-            raise ValueError("give either `region`, one box, or `regions`, several boxes by name")
-        named = list((self.regions or {}).items())
-        for number, (name, region) in enumerate(named):
-            for other, box in named[:number]:
-                if region.box.overlaps(box.box):
-                    raise ValueError(
-                        f"regions `{other}` and `{name}` overlap: a ping in both would count twice, and break the "
-                        "bound of k. Move them apart, or make them one"
-                    )
-        if self.focus is not None and self.focus not in dict(named):
-            raise ValueError(f"`focus` must name one of the regions ({', '.join(dict(named)) or 'none'}): {self.focus}")
-        if self.synth is not None and self.regions is not None:
-            raise ValueError("`synth` makes one city; give it a `region`, or bring your own pings for `regions`")
-        return self
-
-    @property
-    def grids(self) -> tuple[Grid, ...]:
-        """The cells of every region, in the order in which the noisy tensor holds them."""
-        start, end = self.period.utc(self.period.start), self.period.utc(self.period.end)
-        slices = round((end - start).total_seconds()) // self.period.slice
-        regions = [self.region] if self.region is not None else list((self.regions or {}).values())
-        return tuple(
-            Grid(region.box, self.grid.cells, start, self.period.slice, slices) for region in regions if region
-        )
-
-    def views(self) -> list[ReleaseConfig]:
-        """What later stages work on: this configuration, or one for each of its regions."""
-        if self.regions is None or self.focus is not None:
-            return [self]
-        return [self.model_copy(update={"focus": name}) for name in self.regions]
-
-    @property
-    def domain(self) -> Grid:
-        """The cells of the one region, or of the one in focus."""
-        return self.grids[self._place]
-
-    @property
-    def first_layer(self) -> int:
-        """The noisy tensor's layer that is slice 0 of the region: slices of one region follow those of another."""
-        return self._place * self.domain.slices
-
-    @property
-    def _place(self) -> int:
-        if self.regions is None:
-            return 0
-        if self.focus is None:
-            names = ", ".join(self.regions)
-            raise InvalidConfig(f"focus: this release has several regions ({names}); name one, as in --set focus=...")
-        return list(self.regions).index(self.focus)
-
-    @property
-    def draw_id(self) -> str:
-        """Identifies one drawing of noise: equal exactly when the same noisy tensor may be used again.
-
-        Where the tensor is kept is part of it: a tensor in another folder is another draw, and is paid for.
-        """
-        parts = {"input", "region", "grid", "period", "privacy", "dataset"}
-        settings = self.model_dump(mode="json", include=parts)
-        if self.regions is not None:
-            # As a list: the order of regions is that of the tensor's layers.
-            settings["region"] = [[name, region.model_dump(mode="json")] for name, region in self.regions.items()]
-        del settings["privacy"]["budget"]
-        del settings["input"]["path"], settings["input"]["reader"]
-        paths = {"input": absolute(self.input.path), "output": absolute(self.output)}
-        return f"{self.name}-{_digest(settings | {'paths': paths})[:10]}"
-
-    @property
-    def release_id(self) -> str:
-        """Identifies what is published: a draw and how it was denoised and refined."""
-        settings: dict[str, Any] = {
-            "model": self.denoise.model,
-            "fused": self.denoise.fused,
-            "refine": self.refine.method,
-        }
-        # Only what the release is made with: settings of a model that is not used make no difference.
-        if self.regions is not None:
-            settings["region"] = list(self.regions)[self._place]
-        if self.denoise.model == "vqvae":
-            settings["vqvae"] = self.denoise.vqvae.model_dump(mode="json")
-        if self.refine.method == "gamma":
-            settings["concentration"] = self.refine.concentration
-        return f"{self.draw_id}-{_digest(settings)[:6]}"
-
-    @property
-    def configuration_hash(self) -> str:
-        return _digest(self.model_dump(mode="json"))
-
-    def cautions(self) -> list[str]:
-        """What a careful reader should know before running this: warnings, not refusals."""
-        found = []
-        if self.privacy.epsilon > 10:
-            found.append(f"epsilon = {float(self.privacy.epsilon):g} is a weak promise; below 10 is good practice.")
-        if not self.privacy.protected:
-            found.append("privacy.test_seed is set: the noise can be computed by anyone. Protects nobody.")
-        noise = 3 * float(self.privacy.scale) * (2 * sum(grid.size for grid in self.grids)) ** 0.5
-        if noise > self.privacy.total_pings:
-            found.append(
-                f"the noise of all cells together may exceed {noise:.3g} pings, more than privacy.total_pings: the "
-                "release will say little. Fewer cells, a smaller k or a larger epsilon would help."
-            )
-        if self.ledger is None:
-            found.append(
-                "ledger: not set, so the budget book lies in `output` and another output folder starts another book. "
-                "Name one ledger for all releases of a dataset."
-            )
-        return found
-
-
-def absolute(location: str) -> str:
-    """A location that means the same from any working directory."""
-    return location if "://" in location else str(Path(location).absolute())
-
-
-def _digest(settings: dict[str, Any]) -> str:
-    canonical = json.dumps(settings, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()

@@ -31,7 +31,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from vdr_spark.config.settings import InputSettings, absolute
+from vdr_spark.config.release import absolute
+from vdr_spark.config.settings import InputSettings
 from vdr_spark.data.layouts import CANONICAL, LAYOUTS, Layout
 from vdr_spark.data.timestamps import instant, is_time
 from vdr_spark.errors import InvalidInput

@@ -19,8 +19,8 @@ from torch.optim import Optimizer
 from vdr_spark.errors import CheckpointMismatch
 from vdr_spark.workspace import exists, filesystem
 
-_FORMAT = 1
-_WEIGHTS, _OPTIMIZER = "model.", "optimizer."
+_FORMAT = 2
+_WEIGHTS, _BEST, _OPTIMIZER = "model.", "best.", "optimizer."
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,10 @@ class Checkpoint:
     epoch: int  # epochs that are done
     tensors: dict[str, Tensor]
 
-    def restore(self, model: nn.Module, optimizer: Optimizer) -> None:
-        """Put weights, codebook and the optimiser's moments back in place."""
+    def restore(self, model: nn.Module, optimizer: Optimizer) -> dict[str, Tensor]:
+        """Put weights, codebook and the optimiser's moments back in place. Returns the weights of the best epoch."""
         try:
+            model.load_state_dict(_within(self.tensors, _BEST))  # these must fit too
             model.load_state_dict(_within(self.tensors, _WEIGHTS))
             state: dict[int, dict[str, Tensor]] = {}
             for name, tensor in _within(self.tensors, _OPTIMIZER).items():
@@ -49,20 +50,26 @@ class Checkpoint:
             optimizer.load_state_dict(optimizer.state_dict() | {"state": state})
         except (RuntimeError, ValueError, KeyError) as problem:
             raise CheckpointMismatch(f"the checkpoint's weights do not fit the model: {problem}") from None
+        return _within(self.tensors, _BEST)
 
 
 def checkpoint_path(folder: str) -> str:
     return posixpath.join(folder, "checkpoint.safetensors")
 
 
-def save_checkpoint(folder: str, identity: Identity, epoch: int, model: nn.Module, optimizer: Optimizer) -> None:
-    """Replace the folder's checkpoint by the state after `epoch` epochs, all of it or nothing."""
+def save_checkpoint(
+    folder: str, identity: Identity, epoch: int, model: nn.Module, optimizer: Optimizer, best: dict[str, Tensor]
+) -> None:
+    """Replace the folder's checkpoint by the state after `epoch` epochs, all of it or nothing.
+
+    `best` are the weights of the best of them.
+    """
     moments = {
         f"{parameter}.{moment}": tensor
         for parameter, state in optimizer.state_dict()["state"].items()
         for moment, tensor in state.items()
     }
-    tensors = _prefixed(_WEIGHTS, model.state_dict()) | _prefixed(_OPTIMIZER, moments)
+    tensors = _prefixed(_WEIGHTS, model.state_dict()) | _prefixed(_BEST, best) | _prefixed(_OPTIMIZER, moments)
     header = {"format": _FORMAT, "epoch": epoch, **asdict(identity)}
     # Safetensors keeps text only; the whole header is one JSON object under one key.
     raw = safetensors.torch.save(tensors, {"vdr": json.dumps(header, sort_keys=True)})
@@ -84,19 +91,21 @@ def load_checkpoint(folder: str) -> Checkpoint | None:
     return Checkpoint(Identity(header["model"], header["settings"], header["data"]), header["epoch"], tensors)
 
 
-def resume(folder: str, expected: Identity, model: nn.Module, optimizer: Optimizer) -> int:
-    """Restore what the folder's checkpoint holds, and return how many epochs it has done; 0 without one."""
+def resume(folder: str, expected: Identity, model: nn.Module, optimizer: Optimizer) -> tuple[int, dict[str, Tensor]]:
+    """Restore what the folder's checkpoint holds; how many epochs it has done, and the best one's weights.
+
+    0, and the model's own weights, where there is no checkpoint.
+    """
     checkpoint = load_checkpoint(folder)
     if checkpoint is None:
-        return 0
+        return 0, model.state_dict()
     difference = _difference(checkpoint.identity, expected)
     if difference:
         raise CheckpointMismatch(
             f"{checkpoint_path(folder)} belongs to another training: {difference}; "
             "delete it to train anew, or restore what was changed"
         )
-    checkpoint.restore(model, optimizer)
-    return checkpoint.epoch
+    return checkpoint.epoch, checkpoint.restore(model, optimizer)
 
 
 def write_training_log(folder: str, epochs: list[dict[str, float]]) -> None:
@@ -106,7 +115,10 @@ def write_training_log(folder: str, epochs: list[dict[str, float]]) -> None:
 
 
 def read_training_log(folder: str) -> list[dict[str, float]]:
-    """Lines of `epoch, loss, reconstruction, perplexity, dead_codes, seconds`; none before epoch 1."""
+    """Lines of `epoch, loss, reconstruction, perplexity, dead_codes, seconds, waited, error`; none before epoch 1.
+
+    Codes are those of a codebook, `waited` is the part of the seconds spent on data, `error` the measure.
+    """
     path = posixpath.join(folder, "training.jsonl")
     if not exists(path):
         return []
@@ -136,7 +148,8 @@ def _difference(found: Identity, expected: Identity) -> str:
 
 
 def _prefixed(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {prefix + name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    # Copies: safetensors refuses tensors that share memory, and the best epoch may be the last one.
+    return {prefix + name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
 
 
 def _within(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -1,8 +1,11 @@
-"""Where the model is trained: a GPU if there is one, or the device that was asked for."""
+"""Where and how precisely the model is trained: a GPU if there is one, or the device that was asked for."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+
 import torch
+from torch import Tensor, nn
 
 from vdr_spark.errors import EnvironmentProblem
 
@@ -20,3 +23,30 @@ def choose_device(name: str) -> torch.device:
             "set denoise.device to auto or cpu, or check the driver"
         )
     return torch.device(name)
+
+
+def is_mixed(precision: str, device: torch.device) -> bool:
+    """Whether `auto | float32 | mixed` means mixed precision here.
+
+    Mixed is bfloat16 where that is safe, and float32 elsewhere; its range is float32's, so that no loss has to be
+    scaled, and a checkpoint holds all there is to know.
+    """
+    return precision == "mixed" or (precision == "auto" and device.type == "cuda" and torch.cuda.is_bf16_supported())
+
+
+def autocast(device: torch.device, mixed: bool) -> AbstractContextManager[object]:
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=mixed)
+
+
+def laid_out(model: nn.Module, device: torch.device) -> nn.Module:
+    """A model on its device, with channels last on a GPU, whose convolutions are fastest so."""
+    return model.to(device, memory_format=_layout(device))
+
+
+def on_device(images: Tensor, device: torch.device) -> Tensor:
+    """(B, 1, M, M), laid out as the model."""
+    return images.to(device, non_blocking=True).contiguous(memory_format=_layout(device))
+
+
+def _layout(device: torch.device) -> torch.memory_format:
+    return torch.channels_last if device.type == "cuda" else torch.contiguous_format

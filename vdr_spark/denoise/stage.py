@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.fusion import fuse
+from vdr_spark.denoise.risk import Noise
 from vdr_spark.denoise.slices import read_region
 from vdr_spark.denoise.temporal import temporal_prior
 from vdr_spark.privacy.mechanism import noise_variance
 from vdr_spark.progress import Progress, Silent
 from vdr_spark.tensor_file import Tensor, write_tensor
 from vdr_spark.workspace import Workspace, exists, write_json
+
+if TYPE_CHECKING:
+    from vdr_spark.denoise.training import Run
 
 DENOISED = "denoised.parquet"
 
@@ -46,22 +50,41 @@ def _temporal(noisy: Slices, task: Task) -> Prior:
     return Prior(prior.mean, {"width_cells": prior.width, "blind_risk": prior.blind_risk})
 
 
-def _vqvae(noisy: Slices, task: Task) -> Prior:
-    from vdr_spark.denoise.vqvae import vqvae_prior  # PyTorch takes seconds to import: only where it is used
+def _autoencoder(noisy: Slices, task: Task) -> Prior:
+    from vdr_spark.denoise.autoencoder import autoencoder_prior
+    from vdr_spark.denoise.distributed import train_together
 
-    settings = task.config.denoise.vqvae
-    with task.progress.task("denoise: train VQ-VAE", settings.epochs) as update:
-        mean = vqvae_prior(
-            noisy,
-            settings,
-            task.config.denoise.device,
+    settings, noise = task.config.denoise, Noise.of(task.config.privacy)
+    assert settings.network is not None
+    with task.progress.task(f"denoise: train {settings.model}", settings.network.epochs) as update:
+        run = network_run(
+            task.config,
             task.folder,
-            lambda epoch, _, loss: update(epoch, f"loss {loss:.3f}"),
+            lambda line: update(line["epoch"], f"loss {line['loss']:.3f}, error {line['error']:.3f} of the noise's"),
         )
-    return Prior(mean, {"epochs": settings.epochs})
+        if settings.processes > 1:
+            train_together(noisy, noise, run, settings.processes, settings.processes_on == "executors")
+        return Prior(*autoencoder_prior(noisy, noise, run))
 
 
-MODELS: dict[str, Callable[[Slices, Task], Prior]] = {"temporal": _temporal, "vqvae": _vqvae}
+def network_run(config: ReleaseConfig, folder: str, progress: Callable[[dict[str, float]], None] | None = None) -> Run:
+    """How the configuration's network is trained, and where that is kept."""
+    # PyTorch takes seconds to import: only where it is used.
+    from vdr_spark.denoise.device import choose_device, is_mixed
+    from vdr_spark.denoise.training import Run
+
+    settings = config.denoise
+    assert settings.network is not None
+    device = choose_device(settings.device)
+    mixed = is_mixed(settings.precision, device)
+    return Run(settings.network, folder, device, mixed, settings.compile, progress or (lambda _: None))
+
+
+MODELS: dict[str, Callable[[Slices, Task], Prior]] = {
+    "temporal": _temporal,
+    "vqvae": _autoencoder,
+    "vae": _autoencoder,
+}
 
 
 def denoise(files: Sequence[str], config: ReleaseConfig, progress: Progress | None = None) -> bool:

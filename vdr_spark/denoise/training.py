@@ -1,9 +1,11 @@
-"""Training of the VQ-VAE on the noisy slices. Read from top to bottom in five minutes.
+"""Training of an autoencoder on the noisy slices. Read from top to bottom in five minutes.
 
     loss = alpha * regularisation + reconstruction / variance of the data
 
 The same slices and settings give the same model on the same machine, also when the run was killed in between:
-every epoch draws its order and crops from a seed of its own, so a checkpoint needs no state of a generator.
+every epoch draws its order and crops from a seed of its own, so a checkpoint needs no state of a generator. After
+every epoch a measure is taken that needs no truth; the weights of the best epoch are the result, and training ends when
+the measure has not improved for a while.
 """
 
 from __future__ import annotations
@@ -11,7 +13,9 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -19,79 +23,142 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.optim import Adam, Optimizer
 
-from vdr_spark.config.settings import VqvaeSettings
+from vdr_spark.config.settings import AutoencoderSettings, VqvaeSettings
 from vdr_spark.denoise.checkpoint import (
     Identity,
+    load_checkpoint,
     read_training_log,
     resume,
     save_checkpoint,
     write_training_log,
 )
+from vdr_spark.denoise.device import autocast, laid_out, on_device
+from vdr_spark.denoise.models.autoencoder import Autoencoder, vae, vqvae
 from vdr_spark.denoise.models.vector_quantizer import perplexity
-from vdr_spark.denoise.models.vqvae import Vqvae
 from vdr_spark.denoise.multiresolution import multiresolution
-from vdr_spark.errors import InvalidConfig
+from vdr_spark.denoise.team import add_up_gradients, added_up, team
+from vdr_spark.errors import EnvironmentProblem, InvalidConfig
 
-__all__ = ["Progress", "read_training_log", "train"]
+__all__ = ["Line", "Run", "is_finished", "read_training_log", "train"]
 
-Progress = Callable[[int, int, float], None]
-"""Called after every epoch with (epochs done, epochs in all, loss)."""
+Line = dict[str, float]
+"""Of the log: an epoch's figures by name."""
+Progress = Callable[[Line], None]
+"""Called after every epoch with its line of the log."""
+Measure = Callable[[Autoencoder], float]
+"""How wrong a model is, lower being better, without a truth to compare with."""
+Weights = dict[str, Tensor]
 
 
-def train(slices: Tensor, settings: VqvaeSettings, device: torch.device, folder: str, progress: Progress) -> Vqvae:
-    """A model trained on standardised noisy slices, (T, M, M); `folder` keeps its checkpoint and its log.
+@dataclass(frozen=True)
+class Run:
+    """What a training is given beside slices and a measure."""
 
-    A checkpoint found there is continued, and a finished one is used as it is. What the slices hold is noisy
-    already, so neither the model nor the log costs privacy.
+    settings: AutoencoderSettings
+    folder: str  # keeps its checkpoint and its log
+    device: torch.device = torch.device("cpu")  # noqa: RUF009  immutable
+    mixed: bool = False
+    compiled: bool = False
+    progress: Progress = lambda _: None
+
+    @property
+    def model(self) -> str:
+        return "vqvae" if isinstance(self.settings, VqvaeSettings) else "vae"
+
+
+def train(slices: Tensor, run: Run, measure: Measure) -> Autoencoder:
+    """A model trained on scaled noisy slices, (T, M, M).
+
+    A checkpoint found in the run's folder is continued, and a finished one is used as it is. What the slices hold is
+    noisy already, so neither the model nor the log costs privacy.
     """
-    identity = Identity("vqvae", settings.model_dump(mode="json"), _fingerprint(slices))
+    settings = run.settings
+    identity = Identity(run.model, settings.model_dump(mode="json"), _fingerprint(slices))
     with torch.random.fork_rng(devices=[]):  # leaves the caller's random numbers alone
         torch.manual_seed(_seed(settings, epoch=0))
-        model = Vqvae(settings.codes, settings.channels, settings.decay, settings.commitment).to(device)
+        model = _new_model(run)
         optimizer = Adam(model.parameters(), settings.learning_rate)
-        done = resume(folder, identity, model, optimizer)
+        done, best = resume(run.folder, identity, model, optimizer)
         # Epochs that came after the checkpoint are done again.
-        log = [line for line in read_training_log(folder) if line["epoch"] <= done]
+        log = [line for line in read_training_log(run.folder) if line["epoch"] <= done]
 
-        images = multiresolution(slices.to(device), settings.resolutions)  # (r*T, M, M)
-        for epoch in range(done + 1, settings.epochs + 1):
+        images = multiresolution(slices, settings.resolutions)  # (r*T, M, M)
+        variance = float(images.var(correction=0).clamp(min=1e-12))  # of zeros, any divisor will do
+        while not is_over(log, settings):
+            epoch = len(log) + 1
             torch.manual_seed(_seed(settings, epoch))
-            log.append({"epoch": epoch, **_train_epoch(model, optimizer, images, settings)})
-            _check_finite(log[-1], settings)
-            write_training_log(folder, log)
-            if epoch % settings.checkpoint_every == 0 or epoch == settings.epochs:
-                save_checkpoint(folder, identity, epoch, model, optimizer)
-            progress(epoch, settings.epochs, log[-1]["loss"])
+            line = {"epoch": epoch, **_train_epoch(model, optimizer, images, variance, run)}
+            _check_finite(line, settings)
+            log.append(line | {"error": _measured(model, measure)})
+            if best_epoch(log) == epoch:
+                best = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+            if team().leads:
+                write_training_log(run.folder, log)
+                if epoch % settings.checkpoint_every == 0 or is_over(log, settings):
+                    save_checkpoint(run.folder, identity, epoch, model, optimizer, best)
+            run.progress(log[-1])
+    model.load_state_dict(best)
     return model.eval()
 
 
-def _train_epoch(model: Vqvae, optimizer: Optimizer, images: Tensor, settings: VqvaeSettings) -> dict[str, float]:
+def is_finished(run: Run) -> bool:
+    """Whether the run's folder holds a training that has come to its end."""
+    checkpoint = load_checkpoint(run.folder)
+    log = read_training_log(run.folder)
+    return checkpoint is not None and checkpoint.epoch == len(log) and is_over(log, run.settings)
+
+
+def is_over(log: Sequence[Line], settings: AutoencoderSettings) -> bool:
+    """Whether all epochs are done, or the measure has not improved for too long."""
+    if not log:
+        return False
+    waiting = len(log) - best_epoch(log)
+    return len(log) >= settings.epochs or (settings.patience is not None and waiting >= settings.patience)
+
+
+def best_epoch(log: Sequence[Line]) -> int:
+    return int(min(log, key=lambda line: line["error"])["epoch"])
+
+
+def _new_model(run: Run) -> Autoencoder:
+    s = run.settings
+    new = vqvae(s.codes, s.channels, s.decay, s.commitment) if isinstance(s, VqvaeSettings) else vae(s.channels)
+    model = laid_out(new, run.device)
+    if run.compiled:
+        model.compile()
+    return model
+
+
+def _train_epoch(
+    model: Autoencoder, optimizer: Optimizer, images: Tensor, variance: float, run: Run
+) -> dict[str, float]:
     """Every image once, in random order. Returns the epoch's line of the log."""
-    start = time.perf_counter()
-    variance = images.var(correction=0).clamp(min=1e-12)  # of zeros, any divisor will do
-    losses = torch.zeros(2, device=images.device)  # loss, reconstruction: summed over images
-    wins = torch.zeros(settings.codes, device=images.device)  # vectors that each code won
+    settings, start, waited = run.settings, time.perf_counter(), 0.0
+    codes = settings.codes if isinstance(settings, VqvaeSettings) else 0
+    sums = torch.zeros(2 + codes, device=run.device)  # loss, reconstruction, vectors that each code won
     model.train()
-    order = torch.randperm(len(images)).to(images.device)
+    order = torch.randperm(len(images))
     for first in range(0, len(images), settings.batch):
-        batch = images[order[first : first + settings.batch]]  # (B, M, M)
-        x = random_crops(batch, settings.crop)[:, None]  # (B, 1, S, S)
-        output = model(x)
-        reconstruction = F.mse_loss(output.reconstruction, x) / variance
-        loss = settings.alpha * output.regularisation + reconstruction
+        asked = time.perf_counter()
+        batch = random_crops(images[order[first : first + settings.batch]], settings.crop)  # (B, S, S)
+        x = on_device(team().part(batch)[:, None], run.device)  # (B', 1, S, S), B' of B in this process
+        waited += time.perf_counter() - asked
+        with _compiler_explained(run.compiled), autocast(run.device, run.mixed):
+            drawn = model(x)
+        reconstruction = F.mse_loss(drawn.reconstruction.float(), x, reduction="sum") / (batch.numel() * variance)
+        loss = settings.alpha * drawn.regularisation * (len(x) / len(batch)) + reconstruction
         optimizer.zero_grad()
         loss.backward()
+        add_up_gradients(model.parameters())
         optimizer.step()
-        losses += len(x) * torch.stack([loss, reconstruction]).detach()
-        wins += output.indices.flatten().bincount(minlength=settings.codes)
-    mean_loss, mean_reconstruction = (losses / len(images)).tolist()
-    return {
-        "loss": mean_loss,
-        "reconstruction": mean_reconstruction,
-        "perplexity": perplexity(wins),
-        "dead_codes": int((wins == 0).sum()),
-        "seconds": round(time.perf_counter() - start, 3),
-    }
+        sums[:2] += len(batch) * torch.stack([loss, reconstruction]).detach()
+        if drawn.indices is not None:
+            sums[2:] += drawn.indices.flatten().bincount(minlength=codes)
+    sums = added_up(sums).cpu()
+    line = {"loss": float(sums[0]) / len(images), "reconstruction": float(sums[1]) / len(images)}
+    if codes:
+        line |= {"perplexity": perplexity(sums[2:]), "dead_codes": int((sums[2:] == 0).sum())}
+    return line | {"seconds": round(time.perf_counter() - start, 3), "waited": round(waited, 3)}
 
 
 def random_crops(images: Tensor, side: int | None) -> Tensor:
@@ -104,15 +171,37 @@ def random_crops(images: Tensor, side: int | None) -> Tensor:
     return torch.stack(crops)
 
 
-def _check_finite(line: dict[str, float], settings: VqvaeSettings) -> None:
+def _measured(model: Autoencoder, measure: Measure) -> float:
+    """By one of the team, for all of it: they must agree on when to stop."""
+    model.eval()  # else looking at slices would move the codebook
+    figure = measure(model) if team().leads else 0.0
+    return float(added_up(torch.tensor(figure, dtype=torch.float64)))
+
+
+@contextmanager
+def _compiler_explained(compiled: bool) -> Iterator[None]:
+    """Torch's compiler fails at the first step, in its own words, where there is no C++ compiler."""
+    try:
+        yield
+    except Exception as problem:
+        if not compiled or not type(problem).__module__.startswith("torch._"):
+            raise
+        first_line = f"{type(problem).__name__}: {problem}".splitlines()[0]
+        raise EnvironmentProblem(
+            f"denoise.compile is true, but torch.compile does not work here ({first_line}); install a C++ compiler, "
+            "or set it to false"
+        ) from None
+
+
+def _check_finite(line: dict[str, float], settings: AutoencoderSettings) -> None:
     if not math.isfinite(line["loss"]):
         raise InvalidConfig(
-            f"the training diverged in epoch {line['epoch']}: its loss is {line['loss']}; lower "
-            f"denoise.vqvae.learning_rate, which is {settings.learning_rate}"
+            f"the training diverged in epoch {line['epoch']:.0f}: its loss is {line['loss']}; lower the model's "
+            f"learning_rate (denoise.vqvae or denoise.vae), which is {settings.learning_rate}"
         )
 
 
-def _seed(settings: VqvaeSettings, epoch: int) -> int:
+def _seed(settings: AutoencoderSettings, epoch: int) -> int:
     """One seed for the weights (epoch 0) and one for every epoch, unrelated to each other."""
     return int(np.random.SeedSequence([settings.seed, epoch]).generate_state(1, np.uint64)[0])
 

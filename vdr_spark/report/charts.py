@@ -24,22 +24,26 @@ _SHOWN_SLICES = 8  # of the past for each slice ahead, so that the forecast is n
 
 
 def loss_curve(records: Sequence[Mapping[str, Any]], path: str, *, protected: bool) -> None:
-    """Draw a training log, one record an epoch with `epoch, loss, reconstruction, perplexity`."""
+    """Draw a training log, one record an epoch: losses, the measure, and perplexity where there is a codebook."""
     if not records:
         raise StageMissing("the training log must hold at least one epoch, not none; train a model first")
-    figure = new_figure(6.4, 4.6)
+    figure = new_figure(6.4, 5.6)
     put_title(figure, "Training")
-    losses, perplexity = figure.subplots(2, 1, sharex=True, height_ratios=[2, 1])
+    below = {"error": "squared error,\nof the noise's", "perplexity": "perplexity"}
+    below = {key: label for key, label in below.items() if key in records[0]}
+    losses, *others = figure.subplots(1 + len(below), 1, sharex=True, height_ratios=[2, *[1] * len(below)])
     _draw_curve(losses, records, "loss", _PLUM)
     _draw_curve(losses, records, "reconstruction", _AMBER)
     _log_axis(losses)
     losses.legend(frameon=False, fontsize=8, labelcolor=INK)
-    _draw_curve(perplexity, records, "perplexity", _PLUM)
-    perplexity.set_ylabel("perplexity", fontsize=8, color=FAINT)
-    perplexity.set_ylim(bottom=0)
-    perplexity.set_xlabel("epoch", fontsize=8, color=FAINT)
-    perplexity.xaxis.get_major_locator().set_params(integer=True)
-    for axes in (losses, perplexity):
+    for axes, (key, label) in zip(others, below.items(), strict=True):
+        _draw_curve(axes, records, key, _PLUM)
+        axes.set_ylabel(label, fontsize=8, color=FAINT)
+        axes.set_ylim(bottom=min(0.0, *(record[key] for record in records)))
+    last = others[-1] if others else losses
+    last.set_xlabel("epoch", fontsize=8, color=FAINT)
+    last.xaxis.get_major_locator().set_params(integer=True)
+    for axes in (losses, *others):
         quiet_axes(axes)
     save(figure, path, protected=protected)
 

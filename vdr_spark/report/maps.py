@@ -19,7 +19,7 @@ from vdr_spark.report.canvas import FAINT, INK, new_figure, put_title, save
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Normalize
-    from matplotlib.figure import Figure
+    from matplotlib.figure import FigureBase
     from matplotlib.image import AxesImage
 
     from vdr_spark.release.model import Release
@@ -36,7 +36,7 @@ def slice_comparison(panels: Mapping[str, NDArray[Any]], path: str, title: str, 
     """
     figure = new_figure(3.1 * len(panels) + 0.9, 3.9)
     put_title(figure, title)
-    _draw_panels(figure, list(panels.items()), grid, columns=len(panels))
+    draw_panels(figure, list(panels.items()), grid, columns=len(panels))
     save(figure, path, protected=protected)
 
 
@@ -52,7 +52,7 @@ def day_small_multiples(release: Release, day: date, path: str, timezone: str = 
     columns = min(len(panels), 4 if len(panels) <= 12 else 6)
     figure = new_figure(2.3 * columns + 0.9, 2.55 * math.ceil(len(panels) / columns) + 0.5)
     put_title(figure, f"{day:%A} {day.day} {day:%B %Y}, times in {timezone}")
-    _draw_panels(figure, panels, release.grid, columns)
+    draw_panels(figure, panels, release.grid, columns)
     save(figure, path, protected=release.protected)
 
 
@@ -76,7 +76,7 @@ def _hours(grid: Grid, numbers: Sequence[int], zone: ZoneInfo) -> str:
     return f"{start:%H:%M} – {end:%H:%M}"
 
 
-def _draw_panels(figure: Figure, panels: Sequence[tuple[str, NDArray[Any]]], grid: Grid, columns: int) -> None:
+def draw_panels(figure: FigureBase, panels: Sequence[tuple[str, NDArray[Any]]], grid: Grid, columns: int) -> None:
     from matplotlib.colors import AsinhNorm
 
     end = _scale_end([layer for _, layer in panels])
@@ -140,7 +140,7 @@ def _round_length(length: float) -> float:
     return max(step * power for step in (1, 2, 5) if step * power <= length)
 
 
-def _draw_colour_bar(figure: Figure, image: AxesImage, axes: list[Axes], end: float, negative: bool) -> None:
+def _draw_colour_bar(figure: FigureBase, image: AxesImage, axes: list[Axes], end: float, negative: bool) -> None:
     decades = [step * 10.0**power for power in range(-3, 9) for step in (1, 3)]
     ticks = [0.0, *(tick for tick in decades if end / 40 <= tick <= end)]
     bar = figure.colorbar(

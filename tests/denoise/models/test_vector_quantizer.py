@@ -72,7 +72,7 @@ def test_one_step_moves_codes_by_the_moving_average() -> None:
 
 
 def test_laplace_smoothing_takes_tiny_clusters_for_equal_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(VectorQuantizer, "_revive", lambda *_: None)  # would replace codes of such sizes
+    monkeypatch.setattr(VectorQuantizer, "_revive", lambda *_, **__: None)  # would replace codes of such sizes
     vq = VectorQuantizer(2, 1, decay=0.999999999)
     sizes = np.array([1e-7, 9e-7])  # tiny beside the smoothing constant, so as good as 5e-7 each
     vq.codebook.copy_(torch.tensor([[-1.0], [1.0]]))
@@ -124,3 +124,48 @@ def test_perplexity_counts_codes_in_even_use() -> None:
     assert perplexity(torch.tensor([5.0, 0.0, 0.0])) == pytest.approx(1)
     assert perplexity(torch.tensor([3, 3, 3, 3])) == pytest.approx(4)
     assert perplexity(torch.tensor([1.0, 3.0])) == pytest.approx(np.exp(-0.25 * np.log(0.25) - 0.75 * np.log(0.75)))
+
+
+def test_it_learns_as_an_independent_implementation_does() -> None:
+    """Codes, choices, output and loss over several steps, beside vector-quantize-pytorch."""
+    from vector_quantize_pytorch import VectorQuantize
+
+    rng = np.random.default_rng(8)
+    ours = quantizer(rng, decay=0.9, commitment=0.25)
+    theirs = VectorQuantize(
+        dim=D,
+        codebook_size=K,
+        decay=0.9,
+        commitment_weight=0.25,
+        eps=1e-5,
+        threshold_ema_dead_code=0,
+        rotation_trick=False,  # straight through, as in the paper
+        accept_image_fmap=True,
+    )
+    book = theirs._codebook
+    book.embed.data.copy_(ours.codebook[None])
+    book.cluster_size.data.copy_(ours.cluster_size[None])
+    book.embed_avg.data.copy_(ours.cluster_sum[None])
+    book.initted.data.fill_(True)
+    for _ in range(5):
+        x = images(rng)
+        mine, yours = x.clone().requires_grad_(), x.clone().requires_grad_()
+        quantized, indices, loss = ours.train()(mine)
+        their_quantized, their_indices, their_loss = theirs.train()(yours)
+        assert torch.equal(indices, their_indices)
+        torch.testing.assert_close(quantized, their_quantized)
+        torch.testing.assert_close(loss, their_loss.squeeze())
+        (quantized.square().sum() + loss).backward()
+        (their_quantized.square().sum() + their_loss.sum()).backward()
+        torch.testing.assert_close(mine.grad, yours.grad)
+        torch.testing.assert_close(ours.codebook, book.embed[0])
+        torch.testing.assert_close(ours.cluster_size, book.cluster_size[0])
+
+
+def test_distances_are_exact_also_in_mixed_precision() -> None:
+    """bfloat16 has three digits: codes that lie closer than that would be confused."""
+    vq = VectorQuantizer(2, 1).eval()
+    vq.codebook.copy_(torch.tensor([[100.0], [100.2]]))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        _, indices, _ = vq(torch.full((1, 1, 1, 1), 100.19))
+    assert indices.item() == 1

@@ -1,1 +1,1 @@
-"""Networks, one idea a file: `vector_quantizer` (the codebook), `vqvae` (the paper's model)."""
+"""Networks, one idea a file: `autoencoder` and its two middles, `vector_quantizer` (the paper's) and `gaussian`."""

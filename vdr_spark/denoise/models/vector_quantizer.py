@@ -10,6 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from vdr_spark.denoise.team import added_up, chosen_vectors
+
 _SMOOTHING = 1e-5  # Laplace smoothing of cluster sizes, so that no code divides by zero
 _DEAD_BELOW = 0.5  # a code is dead that wins less than one vector in two batches
 
@@ -32,13 +34,13 @@ class VectorQuantizer(nn.Module):
         self.register_buffer("cluster_sum", torch.zeros(codes, dim))  # (K, D)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        vectors = x.permute(0, 2, 3, 1)  # (B, H, W, D)
+        vectors = x.float().permute(0, 2, 3, 1)  # (B, H, W, D); distances need all the digits
         flat = vectors.reshape(-1, vectors.shape[-1])  # (N, D), N = B*H*W
         indices = self.nearest(flat)  # (N,)
         quantized = self.codebook[indices].view_as(vectors)  # (B, H, W, D)
-        loss = self.commitment * F.mse_loss(vectors, quantized)
+        loss = self.commitment * F.mse_loss(vectors, quantized, reduction="sum") / max(1, vectors.numel())
         if self.training:
-            self._follow(flat.detach(), indices)
+            self._follow(flat.detach(), indices, x.shape[-2] * x.shape[-1])
         # Straight through: the value is the code's, the gradient reaches the vector as if they were the same.
         passed = vectors + (quantized - vectors).detach()
         return passed.permute(0, 3, 1, 2), indices.view(vectors.shape[:-1]), loss
@@ -46,26 +48,30 @@ class VectorQuantizer(nn.Module):
     def nearest(self, flat: Tensor) -> Tensor:
         """Number of the nearest code of each vector. (N, D) -> (N,)"""
         # |x|^2 is the same for all codes and is left out.
-        distance = self.codebook.square().sum(1) - 2 * flat.detach() @ self.codebook.T  # (N, K)
+        with torch.autocast(flat.device.type, enabled=False):
+            distance = self.codebook.square().sum(1) - 2 * flat.detach() @ self.codebook.T  # (N, K)
         return distance.argmin(1)
 
     @torch.no_grad()
-    def _follow(self, flat: Tensor, indices: Tensor) -> None:
+    def _follow(self, flat: Tensor, indices: Tensor, per_image: int) -> None:
         """Move each code towards the mean of the vectors it has won lately."""
         # A matrix product and not `index_add_`, which adds in another order each time on a GPU.
         won = F.one_hot(indices, len(self.codebook)).to(flat.dtype)  # (N, K)
-        self.cluster_size.lerp_(won.sum(0), 1 - self.decay)
-        self.cluster_sum.lerp_(won.T @ flat, 1 - self.decay)
+        with torch.autocast(flat.device.type, enabled=False):
+            vectors = torch.cat([won.sum(0)[:, None], won.T @ flat], dim=1)  # (K, 1 + D): how many, and their sum
+        added_up(vectors)
+        self.cluster_size.lerp_(vectors[:, 0], 1 - self.decay)
+        self.cluster_sum.lerp_(vectors[:, 1:], 1 - self.decay)
         total = self.cluster_size.sum()
         share = (self.cluster_size + _SMOOTHING) / (total + len(self.codebook) * _SMOOTHING)
         self.codebook.copy_(self.cluster_sum / (share * total)[:, None])
-        self._revive(flat)
+        self._revive(flat, per_image, wins=float(vectors[:, 0].sum()))
 
-    def _revive(self, flat: Tensor) -> None:
+    def _revive(self, flat: Tensor, per_image: int, wins: float) -> None:
         """Put dead codes onto vectors of this batch, chosen at random."""
-        fair = min(1.0, len(flat) / len(self.codebook))  # wins a code may expect; small images have few vectors
+        fair = min(1.0, wins / len(self.codebook))  # wins a code may expect; small images have few vectors
         dead = (self.cluster_size < _DEAD_BELOW * fair).nonzero()[:, 0]
-        chosen = flat[torch.randint(len(flat), (len(dead),)).to(flat.device)]  # drawn alike on every device
+        chosen = chosen_vectors(flat, per_image, len(dead))
         self.codebook[dead] = chosen
         self.cluster_size[dead] = fair
         self.cluster_sum[dead] = chosen * fair

@@ -1,6 +1,7 @@
-"""The paper's model: a convolutional autoencoder of one slice whose middle is drawn with few codes.
+"""A convolutional autoencoder of one slice, whose middle is narrow: the paper's model and its continuous sibling.
 
-What repeats (roads, blocks, hours) is worth a code; noise, which does not repeat, is not, and gets lost.
+What repeats (roads, blocks, hours) gets through the middle; noise, which does not repeat, gets lost. With a codebook
+in the middle it is the paper's VQ-VAE, with a Gaussian it is a VAE.
 """
 
 from __future__ import annotations
@@ -10,34 +11,48 @@ from typing import NamedTuple
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from vdr_spark.denoise.models.gaussian import Gaussian
 from vdr_spark.denoise.models.vector_quantizer import VectorQuantizer
 
-STRIDE = 4  # pixels of a slice, along each side, that one code stands for
-_BLOCKS = 2  # residual blocks, before and after the codebook
+STRIDE = 4  # pixels of a slice, along each side, that one place in the middle stands for
+_BLOCKS = 2  # residual blocks, before and after the middle
 
 
-class VqvaeOutput(NamedTuple):
+class Drawn(NamedTuple):
     reconstruction: Tensor  # (B, 1, M, M)
-    indices: Tensor  # (B, M/4, M/4), rounded up
-    regularisation: Tensor  # (), the quantiser's commitment loss
+    indices: Tensor | None  # of codes, (B, M/4, M/4) rounded up; None without a codebook
+    regularisation: Tensor  # (): the quantiser's commitment loss, or the Gaussian's divergence
 
 
-class Vqvae(nn.Module):
-    """(B, 1, M, M) -> (B, 1, M, M) for any M; a quarter of the resolution in between."""
+class Autoencoder(nn.Module):
+    """(B, 1, M, M) -> (B, 1, M, M) for any M; a quarter of the resolution in between.
 
-    def __init__(self, codes: int = 128, channels: int = 64, decay: float = 0.99, commitment: float = 0.25) -> None:
+    The middle's contract is `passed_on, indices, regularisation = middle(x)`.
+    """
+
+    def __init__(self, channels: int, middle: nn.Module) -> None:
         super().__init__()
         self.encoder = encoder(channels)
-        self.quantizer = VectorQuantizer(codes, channels, decay, commitment)
+        self.middle = middle
         self.decoder = decoder(channels)
 
-    def forward(self, x: Tensor) -> VqvaeOutput:
+    def forward(self, x: Tensor) -> Drawn:
         height, width = x.shape[-2:]
         # Repeating the edge invents no coast, as zeros would, and works for a 2 x 2 grid, unlike reflection.
         padded = F.pad(x, (0, -width % STRIDE, 0, -height % STRIDE), mode="replicate")  # (B, 1, M', M')
-        quantized, indices, regularisation = self.quantizer(self.encoder(padded))  # (B, 64, M'/4, M'/4)
-        reconstruction = self.decoder(quantized)[..., :height, :width]  # (B, 1, M, M)
-        return VqvaeOutput(reconstruction, indices, regularisation)
+        passed_on, indices, regularisation = self.middle(self.encoder(padded))  # (B, 64, M'/4, M'/4)
+        reconstruction = self.decoder(passed_on)[..., :height, :width]  # (B, 1, M, M)
+        return Drawn(reconstruction, indices, regularisation)
+
+
+def vqvae(codes: int = 128, channels: int = 64, decay: float = 0.99, commitment: float = 0.25) -> Autoencoder:
+    """The paper's model."""
+    return Autoencoder(channels, VectorQuantizer(codes, channels, decay, commitment))
+
+
+def vae(channels: int = 64) -> Autoencoder:
+    """The same with a continuous middle."""
+    return Autoencoder(channels, Gaussian(channels))
 
 
 class ResidualBlock(nn.Module):

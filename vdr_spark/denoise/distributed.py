@@ -1,0 +1,120 @@
+"""Training by several processes, on the driver's GPUs or on the executors', started by Spark's TorchDistributor.
+
+They write the same checkpoint and log as one process would, so whoever comes next cannot tell the difference: the
+driver loads the result as a finished training, and a run that was killed is continued by any number of processes.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from numpy.typing import NDArray
+from pyspark.ml.torch.distributor import TorchDistributor
+from torch import distributed
+
+from vdr_spark.config.settings import AutoencoderSettings
+from vdr_spark.denoise.autoencoder import autoencoder_prior
+from vdr_spark.denoise.risk import Noise, Slices
+from vdr_spark.denoise.training import Run, is_finished, read_training_log
+from vdr_spark.errors import EnvironmentProblem, VdrError
+from vdr_spark.tensor_file import Tensor, read_tensor, write_tensor
+
+_POLL_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What travels to the processes. The slices, which are noisy, go through a file that all can read."""
+
+    slices: str
+    cells: int
+    noise: Noise
+    settings: AutoencoderSettings
+    folder: str
+    device: str
+    mixed: bool
+    compiled: bool
+
+
+def train_together(noisy: Slices, noise: Noise, run: Run, processes: int, on_executors: bool) -> None:
+    """Train in several processes, unless that was done; needs an active Spark session."""
+    if is_finished(run):
+        return
+    path = posixpath.join(run.folder, "slices.parquet")
+    write_tensor(path, Tensor(noisy))
+    kind = run.device.type
+    work = _Work(path, noisy.shape[-1], noise, run.settings, run.folder, kind, run.mixed, run.compiled)
+    # On the driver each process takes the GPU of its number; executors get theirs from Spark.
+    distributor = TorchDistributor(
+        num_processes=processes, local_mode=not on_executors, use_gpu=on_executors and kind == "cuda"
+    )
+    with _threads_shared(processes), _progress_told(run):
+        try:
+            problem = distributor.run(_train_in_team, work)
+        except RuntimeError as failure:
+            last = str(failure).strip().splitlines()[-1]
+            raise EnvironmentProblem(
+                f"the {processes} training processes ended early ({last}); the same command continues after the last "
+                "checkpoint, with denoise.processes: 1 in one process"
+            ) from failure
+    if problem is not None:
+        raise problem
+
+
+def _train_in_team(work: _Work) -> VdrError | None:
+    """One of the processes. A user's mistake is handed back: raised here, it would be lost in a trace."""
+    gpu = work.device == "cuda"
+    if gpu:
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+    distributed.init_process_group("cpu:gloo,cuda:nccl" if gpu else "gloo")
+    try:
+        noisy: NDArray = read_tensor(work.slices, work.cells).counts
+        run = Run(work.settings, work.folder, torch.device(work.device), work.mixed, work.compiled)
+        autoencoder_prior(noisy, work.noise, run)
+    except VdrError as problem:
+        return problem
+    finally:
+        distributed.destroy_process_group()
+    return None
+
+
+@contextmanager
+def _threads_shared(processes: int) -> Iterator[None]:
+    """Each process gets its share of the cores; torchrun would give it one, and say so."""
+    name = "OMP_NUM_THREADS"
+    before = os.environ.get(name)
+    os.environ[name] = before or str(max(1, torch.get_num_threads() // processes))
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+
+
+@contextmanager
+def _progress_told(run: Run) -> Iterator[None]:
+    """The log that the processes write, told line by line."""
+    ended = threading.Event()
+    told = len(read_training_log(run.folder))
+
+    def tell() -> None:
+        nonlocal told
+        while not ended.wait(_POLL_SECONDS):
+            log = read_training_log(run.folder)
+            for line in log[told:]:
+                run.progress(line)
+            told = max(told, len(log))
+
+    watcher = threading.Thread(target=tell, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()

@@ -1,0 +1,75 @@
+"""What a codebook has learnt: a neighbourhood before and after it, and a whole slice by the numbers of its codes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vdr_spark.grid import Box, Grid
+from vdr_spark.report.canvas import FAINT, INK, new_figure, put_title, save
+from vdr_spark.report.maps import draw_panels
+
+_NEIGHBOURHOOD = 64  # cells along each side
+
+
+def code_picture(
+    panels: Mapping[str, NDArray[Any]], codes: NDArray[Any], path: str, title: str, *, grid: Grid, protected: bool
+) -> None:
+    """Draw versions of one slice, each (M, M), around its busiest place, and the codes of all of it, (M/4, M/4).
+
+    The last panel must be what the model drew. Codes are coloured by how much is drawn where they stand, from the
+    emptiest to the busiest. A panel of the truth makes the picture part of an evaluation.
+    """
+    drawn = list(panels.values())[-1]
+    part = _around_the_busiest(drawn)
+    figure = new_figure(3.1 * (len(panels) + 1) + 1.1, 3.9)
+    put_title(figure, title)
+    left, right = figure.subfigures(1, 2, width_ratios=[len(panels) + 0.25, 1])
+    near = [(name, layer[part]) for name, layer in panels.items()]
+    draw_panels(left, near, _cut(grid, part), columns=len(panels))
+    axes = right.subplots()
+    ranks, used = _by_busyness(codes, drawn)
+    axes.imshow(ranks, origin="lower", cmap="viridis", interpolation="nearest")
+    axes.set_title(f"{used} codes of the whole slice", loc="left", fontsize=9, color=INK, pad=4)
+    axes.set_xlabel("dark: drawn empty, bright: drawn busy", fontsize=7, color=FAINT)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    save(figure, path, protected=protected)
+
+
+def _around_the_busiest(layer: NDArray[Any]) -> tuple[slice, slice]:
+    side = min(_NEIGHBOURHOOD, *layer.shape)
+    peak = np.unravel_index(int(layer.argmax()), layer.shape)
+    first = [int(np.clip(place - side // 2, 0, size - side)) for place, size in zip(peak, layer.shape, strict=True)]
+    return slice(first[0], first[0] + side), slice(first[1], first[1] + side)
+
+
+def _cut(grid: Grid, part: tuple[slice, slice]) -> Grid:
+    """The grid of a part of the map."""
+    height = (grid.box.north - grid.box.south) / grid.cells
+    width = (grid.box.east - grid.box.west) / grid.cells
+    rows, columns = part
+    box = Box(
+        grid.box.south + rows.start * height,
+        grid.box.west + columns.start * width,
+        grid.box.south + rows.stop * height,
+        grid.box.west + columns.stop * width,
+    )
+    return replace(grid, box=box, cells=rows.stop - rows.start)
+
+
+def _by_busyness(codes: NDArray[Any], drawn: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
+    """Each code replaced by its rank among those in use, by the mean of what is drawn at its places."""
+    side = -(-drawn.shape[0] // codes.shape[0])  # cells along each side of a place
+    at_cell = codes.repeat(side, 0).repeat(side, 1)[: drawn.shape[0], : drawn.shape[1]]
+    numbers, flat = np.unique(at_cell, return_inverse=True)
+    means = np.bincount(flat.ravel(), weights=drawn.ravel()) / np.bincount(flat.ravel())
+    rank = np.empty(len(numbers), dtype=np.int64)
+    rank[np.argsort(means)] = np.arange(len(numbers))
+    return rank[np.searchsorted(numbers, codes).clip(0, len(numbers) - 1)], len(numbers)

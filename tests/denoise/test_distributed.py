@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vdr_spark.config.settings import AutoencoderSettings, VaeSettings, VqvaeSettings
+from vdr_spark.config.settings import VqvaeSettings
 from vdr_spark.denoise.autoencoder import autoencoder_prior
 from vdr_spark.denoise.checkpoint import load_checkpoint
 from vdr_spark.denoise.distributed import train_together
@@ -30,13 +30,9 @@ def lines(folder: Path) -> list[Line]:
     return [{key: value for key, value in line.items() if key not in ("seconds", "waited")} for line in log]
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [VqvaeSettings(codes=8, **COMMON), VaeSettings(**COMMON)],
-    ids=["vqvae", "vae"],
-)
 @pytest.mark.usefixtures("spark")
-def test_two_processes_train_what_one_would(tmp_path: Path, settings: AutoencoderSettings) -> None:
+def test_two_processes_train_what_one_would(tmp_path: Path) -> None:
+    settings = VqvaeSettings(codes=8, **COMMON)
     noisy = noisy_city()
     alone, _ = autoencoder_prior(noisy, NOISE, Run(settings, str(tmp_path / "alone")))
     told: list[Line] = []

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
-from numpy.typing import NDArray
 from pyspark.ml.torch.distributor import TorchDistributor
 from torch import distributed
 
@@ -74,7 +73,7 @@ def _train_in_team(work: _Work) -> VdrError | None:
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
     distributed.init_process_group("cpu:gloo,cuda:nccl" if gpu else "gloo")
     try:
-        noisy: NDArray = read_tensor(work.slices, work.cells).counts
+        noisy = read_tensor(work.slices, work.cells).counts
         run = Run(work.settings, work.folder, torch.device(work.device), work.mixed, work.compiled)
         autoencoder_prior(noisy, work.noise, run)
     except VdrError as problem:

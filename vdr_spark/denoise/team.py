@@ -48,7 +48,7 @@ def add_up_gradients(parameters: Iterable[nn.Parameter]) -> None:
     present = [parameter for parameter in parameters if parameter.requires_grad]
     gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in present]
     flat = added_up(torch.cat([gradient.flatten() for gradient in gradients]))
-    for parameter, part in zip(present, flat.split([p.numel() for p in present]), strict=True):
+    for parameter, part in zip(present, torch.split(flat, [p.numel() for p in present]), strict=True):
         parameter.grad = part.view_as(parameter)
 
 

@@ -32,7 +32,7 @@ from vdr_spark.denoise.checkpoint import (
     save_checkpoint,
     write_training_log,
 )
-from vdr_spark.denoise.device import autocast, laid_out, on_device
+from vdr_spark.denoise.device import autocast, lay_out, on_device
 from vdr_spark.denoise.models.autoencoder import Autoencoder, vae, vqvae
 from vdr_spark.denoise.models.vector_quantizer import perplexity
 from vdr_spark.denoise.multiresolution import multiresolution
@@ -122,8 +122,8 @@ def best_epoch(log: Sequence[Line]) -> int:
 
 def _new_model(run: Run) -> Autoencoder:
     s = run.settings
-    new = vqvae(s.codes, s.channels, s.decay, s.commitment) if isinstance(s, VqvaeSettings) else vae(s.channels)
-    model = laid_out(new, run.device)
+    model = vqvae(s.codes, s.channels, s.decay, s.commitment) if isinstance(s, VqvaeSettings) else vae(s.channels)
+    lay_out(model, run.device)
     if run.compiled:
         model.compile()
     return model

@@ -28,7 +28,7 @@ def code_picture(
     part = _around_the_busiest(drawn)
     figure = new_figure(3.1 * (len(panels) + 1) + 1.1, 3.9)
     put_title(figure, title)
-    left, right = figure.subfigures(1, 2, width_ratios=[len(panels) + 0.25, 1])
+    left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=[len(panels) + 0.25, 1]).ravel()
     near = [(name, layer[part]) for name, layer in panels.items()]
     draw_panels(left, near, _cut(grid, part), columns=len(panels))
     axes = right.subplots()

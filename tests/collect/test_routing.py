@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from vdr_spark.collect import counting
 from vdr_spark.collect.bounding import Sample, SampleKey
 from vdr_spark.collect.packing import sum_packed
-from vdr_spark.collect.routing import by_route_and_user, hash_ids, pack_routes, unpack_routes
+from vdr_spark.collect.routing import by_route_and_user, distinct_ids, hash_ids, pack_routes, unpack_routes
 from vdr_spark.grid import Box, Grid
 
 Id = int | str
@@ -115,6 +115,17 @@ def test_two_users_whose_hashes_meet_keep_k_pings_each(monkeypatch: pytest.Monke
         routed = counting._router([grid], bounding, KEY, 256)([pings])
         counts = sum_packed(counting._counter([grid], bounding)(routed), 4)
         assert counts[0].tolist() == [5, 0, 0, 5]
+
+
+@pytest.mark.parametrize("repeats", [1, 10], ids=["mostly distinct", "repeated"])
+@pytest.mark.parametrize("kind", [pa.int8(), pa.int64(), pa.string()], ids=str)
+def test_every_id_is_found_once_and_pings_point_at_theirs(repeats: int, kind: pa.DataType) -> None:
+    plain = np.repeat(np.random.default_rng(0).permutation(120) - 50, repeats).tolist()
+    users = pa.array(plain).cast(kind)
+    ids, code = distinct_ids(users)
+    assert code.dtype == np.int32
+    assert sorted(ids.to_pylist()) == sorted(set(users.to_pylist()))
+    assert ids.take(pa.array(code)).to_pylist() == users.to_pylist()
 
 
 def test_hashes_differ_by_id_and_by_key() -> None:

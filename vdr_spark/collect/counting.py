@@ -19,6 +19,7 @@ from vdr_spark.collect.routing import (
     MOST_ROUTES,
     ROUTED_SCHEMA,
     by_route_and_user,
+    distinct_ids,
     hash_ids,
     pack_routes,
     unpack_routes,
@@ -45,8 +46,7 @@ def count_bounded(
 def _router(grids: Sequence[Grid], bounding: Bounding, key: SampleKey, routes: int) -> ArrowTask:
     def route(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for chunk in _chunks(batches, grids):
-            user = pa.concat_arrays([pings.user for pings in chunk]).dictionary_encode()
-            ids, code = user.dictionary, user.indices.to_numpy()
+            ids, code = distinct_ids(pa.concat_arrays([pings.user for pings in chunk]))
             hashes = hash_ids(ids, key.first)
             begins = np.cumsum([0, *map(len, chunk)])
             words = [

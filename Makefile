@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 # Ivy's and pip's progress belong to the set-up; everything after it is quiet.
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help setup demo test lint format lock bench-noise bench-collect wheel clean clean-demo
+.PHONY: help setup demo test lint format lock bench-noise bench-collect bench-training wheel clean clean-demo
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ bench-noise: $(READY) ## samples a second: our exact noise, OpenDP's, NumPy's fl
 
 bench-collect: $(READY) ## bound-and-bin of 50 million pings: ours, a bare scan, the textbook plan, DuckDB, Polars (15 minutes)
 	@$(BIN)/python benchmarks/collect.py --rows 5e7 --k 53
+
+bench-training: $(READY) ## slices a second of the paper's model, and the share of time spent waiting for data (5 minutes on a CPU)
+	@$(BIN)/python benchmarks/training.py
 
 wheel: $(READY) ## build the wheel into dist/
 	@$(BIN)/uv build --quiet --wheel --out-dir dist .

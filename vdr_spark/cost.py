@@ -14,14 +14,14 @@ from vdr_spark.config import ReleaseConfig
 _READ_BY_SPARK = 0.60  # a ping: scan, hand to Python, locate, pack
 _READ_DIRECTLY = 0.24  # the same, where tasks read the Parquet files themselves
 _BOUND_AND_COUNT = 0.40  # a ping: through the shuffle, sort, count
-_NOISE = 0.3  # a cell: draw, write; an estimate
+_NOISE = 1.0  # a cell: draw, write
 
 # Bytes.
-_SHUFFLED = 14  # a ping: a word of 8, a code of 4, and its share of the ids
-_HELD = 45  # a ping, in the task that bounds its user: packed, unpacked, sorted; an estimate
+_SHUFFLED = 20  # a ping: a word of 8 and, where nearly all pings of a chunk have different users, 12 for the user
+_HELD = 75  # a ping, in the task that bounds its user: packed, unpacked, sorted; many users again
 _STORED = 24  # a ping in Parquet: what must be read
 
-PINGS_A_TASK = 4_000_000  # that bounds users: about 200 MB
+PINGS_A_TASK = 4_000_000  # that bounds users: about 300 MB
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Cost:
     @property
     def task_memory(self) -> float:
         """Bytes that a task which bounds users holds, beside an array of all cells at most."""
-        return self.pings / self.tasks * _HELD + 8 * min(self.cells, 32 * self.pings / self.tasks)
+        return self.pings / self.tasks * _HELD + 8 * min(self.cells, 16 * self.pings / self.tasks)
 
     @property
     def dominant(self) -> str:

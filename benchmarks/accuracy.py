@@ -22,6 +22,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 from numpy.typing import NDArray
@@ -103,7 +104,7 @@ def _arguments() -> argparse.Namespace:
 def _counted(path: Path, grid: Grid) -> NDArray[np.float32]:
     table = pq.read_table(path, columns=["lat", "lon", "ts"])
     lat, lon = (table.column(name).to_numpy() for name in ("lat", "lon"))
-    us = table.column("ts").cast("timestamp[us, tz=UTC]").cast("int64").to_numpy()
+    us = table.column("ts").cast(pa.timestamp("us", "UTC")).cast(pa.int64()).to_numpy()
     cells = grid.cell_of(lat, lon, us)
     counts = np.bincount(cells[cells >= 0], minlength=grid.size)
     if not counts.any():

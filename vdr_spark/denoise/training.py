@@ -140,7 +140,7 @@ def _train_epoch(
     order = torch.randperm(len(images))
     for first in range(0, len(images), settings.batch):
         asked = time.perf_counter()
-        batch = random_crops(images[order[first : first + settings.batch]], settings.crop)  # (B, S, S)
+        batch = random_crops(images, order[first : first + settings.batch], settings.crop)  # (B, S, S)
         x = on_device(team().part(batch)[:, None], run.device)  # (B', 1, S, S), B' of B in this process
         waited += time.perf_counter() - asked
         with _compiler_explained(run.compiled), autocast(run.device, run.mixed):
@@ -161,14 +161,14 @@ def _train_epoch(
     return line | {"seconds": round(time.perf_counter() - start, 3), "waited": round(waited, 3)}
 
 
-def random_crops(images: Tensor, side: int | None) -> Tensor:
-    """A square somewhere in each image; all of it where `side` is None or larger. (B, M, M) -> (B, S, S)"""
+def random_crops(images: Tensor, chosen: Tensor, side: int | None) -> Tensor:
+    """A square somewhere in each chosen image; all of it where `side` is None or larger. (N, M, M) -> (B, S, S)"""
     size = images.shape[-1]
     if side is None or side >= size:
-        return images
-    corners = torch.randint(size - side + 1, (len(images), 2)).tolist()
-    crops = [image[y : y + side, x : x + side] for image, (y, x) in zip(images, corners, strict=True)]
-    return torch.stack(crops)
+        return images[chosen]
+    corners = torch.randint(size - side + 1, (len(chosen), 2)).tolist()
+    places = zip(chosen.tolist(), corners, strict=True)
+    return torch.stack([images[number, y : y + side, x : x + side] for number, (y, x) in places])
 
 
 def _measured(model: Autoencoder, measure: Measure) -> float:

@@ -33,6 +33,8 @@ ESTIMATES: dict[str, Callable[[Slices], Slices]] = {
     "shrunk": lambda y: 0.4 * y + 1,
     "step": lambda y: np.where(y > 7, 20, 0).astype(np.float32),  # as a codebook: no slope anywhere
     "neighbours": lambda y: uniform_filter(y, (0, 3, 3)),
+    "blocks": lambda y: y.reshape(6, 50, 4, 50, 4).mean((2, 4)).repeat(4, 1).repeat(4, 2),
+    "corners": lambda y: np.where(np.indices(y.shape[1:]).sum(0) % 4, 0, y).astype(np.float32),  # by place in a grid
     "blind": lambda y: (9 * uniform_filter(y, (0, 3, 3)) - y) / 8,
 }
 
@@ -50,9 +52,11 @@ def test_it_tracks_the_true_risk(noise: Noise, name: str) -> None:
 def test_it_ranks_estimates_as_the_truth_does() -> None:
     noise = Noise(5.0)
     true, noisy = truth_and_noisy(noise)
-    actual = {name: np.mean((estimate(noisy) - true) ** 2) for name, estimate in ESTIMATES.items()}
+    actual = {name: float(np.mean((estimate(noisy) - true) ** 2)) for name, estimate in ESTIMATES.items()}
     found = {name: estimated_risk(noisy, estimate, noise) for name, estimate in ESTIMATES.items()}
-    assert sorted(ESTIMATES, key=lambda name: found[name]) == sorted(ESTIMATES, key=lambda name: actual[name])
+    clearly_better = [(a, b) for a in ESTIMATES for b in ESTIMATES if actual[a] < 0.85 * actual[b]]
+    assert len(clearly_better) > 20
+    assert all(found[a] < found[b] for a, b in clearly_better)
 
 
 def test_redrawing_the_noise_is_found_out() -> None:

@@ -32,7 +32,7 @@ from vdr_spark.config.settings import PrivacySettings
 Slices = NDArray[np.float32]
 Estimate = Callable[[Slices], Slices]
 
-_APART = 8  # cells between two that are pushed at once, along each side
+_BLOCK = 8  # cells along each side of a block in which one is pushed
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,17 @@ def estimated_risk(noisy: Slices, estimate: Estimate, noise: Noise, seed: int = 
     """
     random = np.random.default_rng(seed)
     residual = float(np.mean(np.square(noisy - estimate(noisy), dtype=np.float64)))
-    y, x = (int(number) for number in random.integers(0, min(_APART, *noisy.shape[1:]), 2))
-    pushed = (slice(None), slice(y, None, _APART), slice(x, None, _APART))
+    pushed = _one_in_each_block(noisy.shape, random)
     push = np.zeros_like(noisy)
-    push[pushed] = noise.pushes(push[pushed].shape, random)
+    push[pushed] = noise.pushes(pushed[0].shape, random)
     followed = estimate(noisy + push)[pushed] - estimate(noisy - push)[pushed]
     return residual + noise.reach * float(followed.mean(dtype=np.float64)) - noise.variance
+
+
+def _one_in_each_block(shape: tuple[int, ...], random: np.random.Generator) -> tuple[NDArray[np.int64], ...]:
+    """Slices, rows and columns of cells, each anywhere in its block: networks treat places on a grid of their own alike."""
+    side = min(_BLOCK, *shape[1:])
+    slices, rows, columns = np.indices((shape[0], *(-(-size // side) for size in shape[1:])))
+    rows, columns = (side * block + random.integers(0, side, block.shape) for block in (rows, columns))
+    inside = (rows < shape[1]) & (columns < shape[2])
+    return slices[inside], rows[inside], columns[inside]

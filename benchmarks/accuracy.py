@@ -5,7 +5,7 @@
 
 Every ping counts (k = 1), so the noise has scale 1 / epsilon and the truth is what was counted. A method is a model of
 `denoise.model`, alone or with `+fusion`; `--set vqvae.codes=512` changes its settings. Queries are the paper's: 5,000
-squares of 30 to 120 m at pings, and the nearest hot spot. The figures are exact about the data: nothing here is
+squares of one to four cells at pings, and the nearest hot spot. The figures are exact about the data: nothing here is
 private. The last line is JSON.
 """
 
@@ -62,7 +62,8 @@ def main() -> None:
     grid = Grid(preset.box, arguments.cells, preset.start, 3600 * preset.hours, preset.slices)
     truth = _counted(arguments.input, grid)
     print(f"{arguments.preset}: {truth.sum():,.0f} pings on {grid.slices} slices of {grid.cells} x {grid.cells} cells")
-    ranges = range_queries(truth, grid, _WORKLOAD_SEED)
+    side = grid.cell_metres[0]  # of the paper's 30 m: sides of 30 to 120 m
+    ranges = range_queries(truth, grid, _WORKLOAD_SEED, side_m=(side, 4 * side))
     hotspots = hotspot_queries(truth, _WORKLOAD_SEED)
     result: dict[str, dict[str, object]] = {}
     for epsilon in arguments.epsilon:

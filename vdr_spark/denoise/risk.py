@@ -83,7 +83,7 @@ def estimated_risk(noisy: Slices, estimate: Estimate, noise: Noise, seed: int = 
 
 
 def _one_in_each_block(shape: tuple[int, ...], random: np.random.Generator) -> tuple[NDArray[np.int64], ...]:
-    """Slices, rows and columns of cells, each anywhere in its block: networks treat places on a grid of their own alike."""
+    """Slices, rows and columns of cells, each anywhere in its block: to a network, places on its own grid are alike."""
     side = min(_BLOCK, *shape[1:])
     slices, rows, columns = np.indices((shape[0], *(-(-size // side) for size in shape[1:])))
     rows, columns = (side * block + random.integers(0, side, block.shape) for block in (rows, columns))

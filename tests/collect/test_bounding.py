@@ -217,6 +217,14 @@ def test_a_user_with_more_pings_than_units_adds_nothing_rather_than_too_much() -
     assert tally(weight, 1, np.zeros(1, np.int32), stands_for_many).total() == 0
 
 
+def test_weights_under_an_absurd_k_are_whole_pings() -> None:
+    weight = Weight(2**45, CELL_BITS)
+    cells, amounts = weight.counted(1, np.zeros(1, np.int32), np.array([(3 << CELL_BITS) + 5], np.uint64))
+    assert amounts is not None
+    assert amounts.dtype == np.int64
+    assert (cells.tolist(), amounts.tolist()) == ([5], [3 * WEIGHT_UNIT])
+
+
 @pytest.mark.parametrize(("cells", "bits"), [(1, 1), (2, 1), (1024, 10), (1025, 11)])
 def test_cell_numbers_fit_their_bits(cells: int, bits: int) -> None:
     def privacy(how: str) -> PrivacySettings:

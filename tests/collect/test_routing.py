@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vdr_spark.collect import counting
+from vdr_spark.collect import counting, routing
 from vdr_spark.collect.bounding import Sample, SampleKey
+from vdr_spark.collect.mixing import absorb, mix
 from vdr_spark.collect.packing import sum_packed
 from vdr_spark.collect.routing import by_route_and_user, distinct_ids, hash_ids, pack_routes, unpack_routes
 from vdr_spark.grid import Box, Grid
@@ -128,6 +129,18 @@ def test_every_id_is_found_once_and_pings_point_at_theirs(repeats: int, kind: pa
     assert ids.take(pa.array(code)).to_pylist() == users.to_pylist()
 
 
+def test_long_ids_make_small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrow holds two gigabytes of text in one array."""
+    monkeypatch.setattr(counting, "_ID_BYTES_A_CHUNK", 1000)
+    grid = Grid(Box(0, 0, 1, 1), 2, datetime(2020, 1, 1, tzinfo=UTC), 3600, 1)
+    times = pa.array([int(grid.start.timestamp() * 1e6)] * 5).cast(pa.timestamp("us", "UTC"))
+    where = pa.array([0.1] * 5)
+    batch = pa.RecordBatch.from_arrays(
+        [pa.array(["x" * 90] * 5), where, where, times], names=["user_id", "lat", "lon", "ts"]
+    )
+    assert [sum(map(len, chunk)) for chunk in counting._chunks([batch] * 5, [grid])] == [15, 10]
+
+
 def test_hashes_differ_by_id_and_by_key() -> None:
     for ids in (pa.array(AWKWARD), pa.array([0, 1, -1, 2**63 - 1, -(2**63)])):
         first, second = hash_ids(ids, 1), hash_ids(ids, 2)
@@ -141,6 +154,20 @@ def test_ids_of_one_length_or_many_hash_alike() -> None:
     assert (
         hash_ids(pa.array(["no", *AWKWARD])[1:], 5).tolist() == together
     )  # a slice begins in the middle of its buffers
+
+
+def test_a_hash_is_the_words_of_a_text_absorbed_one_by_one() -> None:
+    for text in ("", "a", "12345678", "123456789", "x" * 255, "日本"):
+        raw = text.encode()
+        state = np.array([len(raw)], np.uint64)
+        for at in range(0, len(raw), 8):
+            state = absorb(state, np.frombuffer(raw[at : at + 8].ljust(8, b"\0"), "<u8"))
+        assert hash_ids(pa.array([text, "another"]), 4)[0] == mix(state ^ np.uint64(4))[0]
+
+
+def test_offsets_that_arrow_cannot_hold_are_never_wrapped() -> None:
+    with pytest.raises(OverflowError):
+        routing._binary(np.empty(0, np.uint64), np.array([0, 2**28]))
 
 
 def test_hashes_of_texts_fill_the_routes_evenly() -> None:

@@ -139,6 +139,18 @@ def test_both_ways_of_reading_count_the_same(spark: SparkSession, tmp_path: Path
     assert sum(map(sum, counted(direct).values())) > 50
 
 
+def test_text_with_a_collation_is_text(spark: SparkSession, tmp_path: Path) -> None:
+    """Taken for numbers, `1` and `01` would be one user."""
+    rows = "values ('1', 0.1), ('01', 0.1), (' 1', 0.1), ('a', 0.1), ('A', 0.1)"
+    ids = f"select col1 collate UTF8_LCASE user_id, double(col2) lat, double(col2) lon from {rows}"
+    spark.sql(f"select *, timestamp'2020-01-01 00:10:00' ts from ({ids})").write.parquet(str(tmp_path / "pings"))
+    for reader in ("auto", "spark"):
+        source = source_of(spark, InputSettings(path=str(tmp_path / "pings"), reader=reader), [GRID])
+        assert source.id_type == "string"
+        one_each = count_bounded(source, [GRID], Sample(1, 6, KEY), KEY, 2).toArrow().to_batches()
+        assert sum_packed(one_each, 16)[0].sum() == 5
+
+
 def as_delta(spark: SparkSession, folder: Path, table: pa.Table) -> InputSettings:
     spark.createDataFrame(table.to_pandas()).write.format("delta").save(str(folder))
     return InputSettings(path=str(folder), format="delta")

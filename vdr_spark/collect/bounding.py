@@ -31,6 +31,7 @@ Counts = tuple[Integers, Integers | None]
 _HOT = 1 << 12  # pings of one user in one chunk, from which on they are made fewer before the shuffle
 _COPIES = 16  # of one ping that are chosen among like any other; further ones come last
 _LAST = np.uint64(2**64 - 1)
+_MOST_PINGS = 2**42  # of one user: nobody has more
 
 
 class Bounding(Protocol):
@@ -177,7 +178,8 @@ class Weight:
         cells = (words & np.uint64((1 << self.cell_bits) - 1)).view(np.int64)
         # Floating-point sums of whole numbers below 2**53: exact.
         sizes = np.bincount(code, weights=pings, minlength=users).astype(np.int64)
-        weights = np.minimum(WEIGHT_UNIT, self.k * WEIGHT_UNIT // np.maximum(sizes, 1))
+        k = min(self.k, _MOST_PINGS)  # so that the product fits
+        weights = np.minimum(WEIGHT_UNIT, k * WEIGHT_UNIT // np.maximum(sizes, 1))
         return cells, pings * weights[code]
 
 

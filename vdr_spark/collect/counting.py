@@ -29,6 +29,7 @@ from vdr_spark.grid import Grid
 from vdr_spark.workers import ArrowTask, in_worker
 
 _PINGS_A_CHUNK = 1 << 20
+_ID_BYTES_A_CHUNK = 1 << 28  # a text of any length may be an id
 _LEAST_ROUTES = 256
 _ROUTES_A_TASK = 16  # so that tasks get about equally many
 
@@ -64,15 +65,16 @@ def _router(grids: Sequence[Grid], bounding: Bounding, key: SampleKey, routes: i
 def _chunks(batches: Iterable[pa.RecordBatch], grids: Sequence[Grid]) -> Iterator[list[Located]]:
     """Located pings, about a million at a time."""
     chunk: list[Located] = []
-    size = 0
+    size = id_bytes = 0
     for batch in batches:
         pings = locate(batch, grids)
         if len(pings):
             chunk.append(pings)
             size += len(pings)
-        if size >= _PINGS_A_CHUNK:
+            id_bytes += pings.user.nbytes
+        if size >= _PINGS_A_CHUNK or id_bytes >= _ID_BYTES_A_CHUNK:
             yield chunk
-            chunk, size = [], 0
+            chunk, size, id_bytes = [], 0, 0
     if chunk:
         yield chunk
 

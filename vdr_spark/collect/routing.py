@@ -57,21 +57,21 @@ def hash_ids(ids: pa.Array, key: int) -> Words:
 
 
 def _hash_texts(data: Bytes, ends: Integers) -> Words:
-    """Of texts one after the other, `ends` of d + 1 places between them. All of one length are hashed together. (d,)"""
-    lengths = np.diff(ends)
-    hashes = np.empty(len(lengths), dtype=np.uint64)
+    """Of texts one after the other, with `ends` of d + 1 places between them. Eight letters of each at a time. (d,)"""
+    begins, lengths = ends[:-1], np.diff(ends)
+    padded = np.concatenate([data, np.zeros(8, np.uint8)])
+    eights: Words = np.ndarray(
+        len(padded) - 7, np.dtype("<u8"), padded.data, strides=(1,)
+    )  # the eight bytes from any place on
+    state = lengths.astype(np.uint64)
+    for at in range(0, min(_LONG, int(lengths.max(initial=0))), 8):
+        on = np.flatnonzero((lengths > at) & (lengths <= _LONG))
+        beyond = np.maximum(8 - (lengths[on] - at), 0).astype(np.uint64) * np.uint64(8)  # bits of the next text
+        state[on] = absorb(state[on], eights[begins[on] + at] << beyond >> beyond)
     for number in np.flatnonzero(lengths > _LONG):
         digest = hashlib.blake2b(data[ends[number] : ends[number + 1]].tobytes(), digest_size=8).digest()
-        hashes[number] = int.from_bytes(digest, "little")
-    for length in np.flatnonzero(np.bincount(lengths[lengths <= _LONG])):
-        chosen = np.flatnonzero(lengths == length)
-        padded = np.zeros((len(chosen), -(-length // 8) * 8), dtype=np.uint8)
-        padded[:, :length] = data[ends[chosen][:, None] + np.arange(length)]
-        state = np.full(len(chosen), length, dtype=np.uint64)
-        for eight in padded.view(np.uint64).T:
-            state = absorb(state, eight)
-        hashes[chosen] = state
-    return hashes
+        state[number] = int.from_bytes(digest, "little")
+    return state
 
 
 def _bytes_of(ids: pa.Array) -> tuple[Bytes, Integers]:
@@ -139,7 +139,10 @@ def _joined_ids(users: Sequence[Bytes], lengths: Sequence[Codes]) -> pa.Array:
 
 def _binary(values: NDArray[Any], ends: NDArray[Any]) -> pa.Array:
     """The stretches between `ends` as binary values, without a copy."""
-    offsets = (ends.astype(np.int64) * values.dtype.itemsize).astype(np.int32)
+    offsets = ends.astype(np.int64) * values.dtype.itemsize
+    if offsets[-1] >= 2**31:
+        raise OverflowError("a chunk of pings is larger than Arrow's offsets reach")  # never wrapped silently
+    offsets = offsets.astype(np.int32)
     return pa.Array.from_buffers(pa.binary(), len(ends) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(values)])
 
 

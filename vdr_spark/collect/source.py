@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StringType
 
 from vdr_spark.collect.locate import PING_COLUMNS
 from vdr_spark.config.settings import InputSettings
@@ -83,7 +84,8 @@ class ThroughSpark:
 
     @property
     def id_type(self) -> str:
-        return "string" if self.pings.schema["user_id"].dataType.simpleString() == "string" else "bigint"
+        # By class: text with a collation has another name, and is text all the same.
+        return "string" if isinstance(self.pings.schema["user_id"].dataType, StringType) else "bigint"
 
     @property
     def arrow_settings(self) -> dict[str, str]:

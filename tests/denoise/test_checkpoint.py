@@ -21,6 +21,8 @@ from vdr_spark.errors import CheckpointMismatch
 
 IDENTITY = Identity("vqvae", {"codes": 128, "crop": None, "alpha": 1.0}, "fingerprint")
 
+SEVEN = [{"epoch": epoch, "loss": 1 / epoch, "error": 0.5} for epoch in range(1, 8)]
+
 
 def trained(seed: int = 0) -> tuple[nn.Module, Adam]:
     torch.manual_seed(seed)
@@ -38,15 +40,15 @@ def _step(model: nn.Module, optimizer: Adam) -> None:
 
 def saved(folder: Path) -> None:
     model, optimizer = trained()
-    save_checkpoint(str(folder), IDENTITY, 7, model, optimizer, model.state_dict())
+    save_checkpoint(str(folder), IDENTITY, SEVEN, model, optimizer, model.state_dict())
 
 
 def test_weights_moments_and_epoch_come_back_bit_for_bit(tmp_path: Path) -> None:
     model, optimizer = trained()
-    save_checkpoint(str(tmp_path), IDENTITY, 7, model, optimizer, {k: v + 1 for k, v in model.state_dict().items()})
+    save_checkpoint(str(tmp_path), IDENTITY, SEVEN, model, optimizer, {k: v + 1 for k, v in model.state_dict().items()})
     other, its_optimizer = trained(seed=1)
-    epoch, best = resume(str(tmp_path), IDENTITY, other, its_optimizer)
-    assert epoch == 7
+    log, best = resume(str(tmp_path), IDENTITY, other, its_optimizer)
+    assert log == SEVEN
     assert torch.equal(best["weight"], model.weight + 1)
     assert torch.equal(other.weight, model.weight)
     _step(model, optimizer)
@@ -57,8 +59,8 @@ def test_weights_moments_and_epoch_come_back_bit_for_bit(tmp_path: Path) -> None
 def test_an_empty_folder_starts_at_epoch_0(tmp_path: Path) -> None:
     model, optimizer = trained()
     before = model.weight.clone()
-    epoch, best = resume(str(tmp_path / "nothing"), IDENTITY, model, optimizer)
-    assert epoch == 0
+    log, best = resume(str(tmp_path / "nothing"), IDENTITY, model, optimizer)
+    assert log == []
     assert torch.equal(best["weight"], before)
     assert torch.equal(model.weight, before)
 
@@ -101,7 +103,7 @@ def test_weights_that_do_not_fit_are_refused(tmp_path: Path, model: nn.Module) -
 
 def test_a_kill_while_writing_leaves_the_previous_checkpoint(tmp_path: Path, monkeypatch) -> None:
     model, optimizer = trained()
-    save_checkpoint(str(tmp_path), IDENTITY, 1, model, optimizer, model.state_dict())
+    save_checkpoint(str(tmp_path), IDENTITY, SEVEN[:1], model, optimizer, model.state_dict())
     honest: Callable = module.filesystem
 
     def dying(path: str):
@@ -116,11 +118,11 @@ def test_a_kill_while_writing_leaves_the_previous_checkpoint(tmp_path: Path, mon
 
     monkeypatch.setattr(module, "filesystem", dying)
     with pytest.raises(KeyboardInterrupt):
-        save_checkpoint(str(tmp_path), IDENTITY, 2, model, optimizer, model.state_dict())
+        save_checkpoint(str(tmp_path), IDENTITY, SEVEN[:2], model, optimizer, model.state_dict())
     monkeypatch.undo()
     loaded = load_checkpoint(str(tmp_path))
     assert loaded is not None
-    assert loaded.epoch == 1
+    assert loaded.log == SEVEN[:1]
 
 
 def test_the_settings_are_in_the_file_for_any_reader(tmp_path: Path) -> None:
@@ -128,7 +130,7 @@ def test_the_settings_are_in_the_file_for_any_reader(tmp_path: Path) -> None:
     with safetensors.safe_open(tmp_path / "checkpoint.safetensors", "pt") as file:
         header = json.loads(file.metadata()["vdr"])
     assert header["settings"] == IDENTITY.settings
-    assert (header["model"], header["epoch"]) == ("vqvae", 7)
+    assert (header["model"], header["log"]) == ("vqvae", SEVEN)
 
 
 def test_the_log_comes_back_line_by_line(tmp_path: Path) -> None:

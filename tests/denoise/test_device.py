@@ -53,7 +53,7 @@ def test_an_unknown_device_is_refused() -> None:
 def test_mixed_precision_where_it_is_asked_for_or_pays(
     monkeypatch: pytest.MonkeyPatch, precision: str, device: str, has_bfloat16: bool, mixed: bool
 ) -> None:
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: has_bfloat16)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda **_: has_bfloat16)
     assert is_mixed(precision, torch.device(device)) is mixed
 
 

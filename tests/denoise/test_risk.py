@@ -46,7 +46,7 @@ def test_it_tracks_the_true_risk(noise: Noise, name: str) -> None:
     estimate = ESTIMATES[name]
     actual = float(np.mean((estimate(noisy) - true) ** 2))
     found = np.mean([estimated_risk(noisy, estimate, noise, seed) for seed in range(8)])
-    assert found == pytest.approx(actual, rel=0.08, abs=0.04 * noise.variance)
+    assert found == pytest.approx(actual, rel=0.08, abs=0.02 * noise.variance)
 
 
 def test_it_ranks_estimates_as_the_truth_does() -> None:
@@ -57,6 +57,15 @@ def test_it_ranks_estimates_as_the_truth_does() -> None:
     clearly_better = [(a, b) for a in ESTIMATES for b in ESTIMATES if actual[a] < 0.85 * actual[b]]
     assert len(clearly_better) > 20
     assert all(found[a] < found[b] for a, b in clearly_better)
+
+
+@pytest.mark.parametrize("side", [5, 9, 33])
+def test_cells_that_are_pushed_at_once_do_not_disturb_each_other(side: int) -> None:
+    """A wide mean of empty country is nearly right, and must be seen to be."""
+    noise = Noise(5.0)
+    noisy = truth_and_noisy(noise)[1] - truth_and_noisy(noise)[0]
+    found = np.mean([estimated_risk(noisy, lambda y: uniform_filter(y, (0, side, side)), noise, s) for s in range(8)])
+    assert found == pytest.approx(noise.variance / side**2, abs=0.004 * noise.variance)
 
 
 def test_redrawing_the_noise_is_found_out() -> None:

@@ -33,7 +33,10 @@ def slices(seed: int = 0, side: int = 20) -> torch.Tensor:
 def train(data: torch.Tensor, settings: AutoencoderSettings, folder: Path, *, measure=None, **run) -> Autoencoder:
     """By default every epoch is better than the one before, so that all of them are done."""
     better = iter(range(1000, 0, -1))
-    return module.train(data, Run(settings, str(folder), **run), measure or (lambda _: float(next(better))))
+    fingerprint = str(float(data.sum()))
+    return module.train(
+        data, Run(settings, str(folder), **run), measure or (lambda _: float(next(better))), fingerprint
+    )
 
 
 def same_measure(model: Autoencoder) -> float:
@@ -136,6 +139,7 @@ def test_the_best_epoch_s_weights_are_the_result(tmp_path: Path) -> None:
         ([3, 2, 2.5, 2.4, 1.9, 1.8, 1.7, 1.6], 3, 8),
         ([1, 2, 3, 4, 5, 6, 7, 8], None, 8),
         ([1, 2], 1, 2),
+        ([1, 1, 1, 1, 1, 2, 2], 2, 7),  # of equals the last is the best
     ],
 )
 def test_training_ends_when_the_measure_no_longer_improves(
@@ -146,6 +150,28 @@ def test_training_ends_when_the_measure_no_longer_improves(
     train(slices(), settings, tmp_path, measure=lambda _: next(measured))
     assert len(read_training_log(str(tmp_path))) == epochs
     assert is_finished(Run(settings, str(tmp_path)))
+
+
+def test_a_lost_or_damaged_log_does_not_matter(tmp_path: Path) -> None:
+    """It is for people. What a training continues from is in the checkpoint."""
+    unbroken = train(slices(), SMALL, tmp_path / "unbroken", measure=same_measure)
+    for number, damage in enumerate((None, '{"epoch": 1, "lo')):
+        folder = tmp_path / str(number)
+        with pytest.raises(Killed):
+            train(slices(), SMALL, folder, measure=same_measure, progress=killed_after(3))
+        log = folder / "training.jsonl"
+        if damage is None:
+            log.unlink()
+        else:
+            log.write_text(damage)
+        assert same(unbroken, train(slices(), SMALL, folder, measure=same_measure))
+        assert lines(folder) == lines(tmp_path / "unbroken")
+
+
+def test_a_new_model_begins_at_the_mean_of_the_images(tmp_path: Path) -> None:
+    still = SMALL.model_copy(update={"epochs": 1, "learning_rate": 1e-9})
+    drawn = train(slices() + 100, still, tmp_path)(torch.zeros(1, 1, 16, 16)).reconstruction
+    assert drawn.mean().item() == pytest.approx(100, abs=2)
 
 
 def test_nothing_is_over_before_it_began() -> None:
@@ -165,7 +191,7 @@ def test_mixed_precision_trains_as_well(tmp_path: Path, settings: AutoencoderSet
 def test_a_compiler_that_does_not_work_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXX", "/nowhere/c++")
     monkeypatch.setattr("torch._inductor.config.cpp.cxx", ("/nowhere/c++",))
-    with pytest.raises(EnvironmentProblem, match=r"denoise\.compile is true.*C\+\+ compiler"):
+    with pytest.raises(EnvironmentProblem, match=r"denoise\.compile is true.*C\+\+ compiler.*false"):
         train(slices(), SMALL, tmp_path, compiled=True)
 
 

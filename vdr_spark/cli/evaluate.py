@@ -56,13 +56,17 @@ def save_codes(evaluation: Evaluation, config: ReleaseConfig) -> None:
     if config.denoise.model != "vqvae":
         return
     from vdr_spark.denoise.autoencoder import trained
+    from vdr_spark.denoise.training import is_finished
 
     workspace, grid, busiest = Workspace.of(config), config.domain, _busiest(evaluation)
-    noisy = evaluation.versions["noisy"]
-    painter = trained(noisy, Noise.of(config.privacy), network_run(config, workspace.stage("vqvae")))
+    noisy, run = evaluation.versions["noisy"], network_run(config, workspace.stage("vqvae"))
+    if not is_finished(run):
+        caution(f"no picture of the codes: {run.folder} no longer holds the trained model")
+        return
+    painter = trained(noisy, Noise.of(config.privacy), run)
     codes = painter.codes(noisy[busiest])
     assert codes is not None
-    drawn = painter.draw(noisy[busiest : busiest + 1])[0]
+    drawn = np.maximum(painter.draw(noisy[busiest : busiest + 1])[0], 0)
     code_picture(
         {"true": evaluation.truth[busiest], "noisy": noisy[busiest], "drawn by the codes": drawn},
         codes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +11,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from vdr_spark.denoise.device import autocast, on_device
+from vdr_spark.denoise.device import autocast, compiler_explained, on_device
 from vdr_spark.denoise.models.autoencoder import Autoencoder, Drawn
 from vdr_spark.denoise.risk import Noise, estimated_risk
-from vdr_spark.denoise.training import Run, best_epoch, read_training_log, train
+from vdr_spark.denoise.training import Run, best_epoch, finished_log, train
 from vdr_spark.errors import InvalidInput
 
 Slices = NDArray[np.float32]
@@ -28,10 +29,10 @@ def autoencoder_prior(noisy: Slices, noise: Noise, run: Run) -> tuple[Slices, di
     (T, M, M) -> (T, M, M). Reads the noisy tensor only, so it is post-processing and costs no privacy.
     """
     painter = trained(noisy, noise, run)
-    log = read_training_log(run.folder)
+    log = finished_log(run)
     best = log[best_epoch(log) - 1]
     notes = {"epochs": len(log), "best_epoch": int(best["epoch"]), "estimated_error_of_noise": best["error"]}
-    return painter.draw(noisy), notes
+    return np.maximum(painter.draw(noisy), 0), notes
 
 
 def trained(noisy: Slices, noise: Noise, run: Run) -> Painter:
@@ -47,11 +48,17 @@ def trained(noisy: Slices, noise: Noise, run: Run) -> Painter:
     measured = noisy[held_out[:_MOST_MEASURED] if len(held_out) else np.arange(len(noisy))[:_MOST_MEASURED]]
 
     def error(model: Autoencoder) -> float:
-        """The estimated squared error, relative to that of the noise itself (or to a ping's, if that is more)."""
+        """The estimated squared error, relative to that of the noise itself (or to a ping's, if that is more).
+
+        Of what is drawn before it is cut off at zero: a new model draws nothing but that, and could not be seen to
+        learn.
+        """
         risk = estimated_risk(measured, Painter(model, scaling, run).draw, noise)
         return risk / max(noise.variance, 1.0)
 
-    return Painter(train(scaling.scaled(np.delete(noisy, held_out, axis=0)), run, error), scaling, run)
+    fingerprint = hashlib.sha256(noisy.tobytes() + repr(noise).encode()).hexdigest()[:16]
+    model = train(scaling.scaled(np.delete(noisy, held_out, axis=0)), run, error, fingerprint)
+    return Painter(model, scaling, run)
 
 
 @dataclass(frozen=True)
@@ -77,8 +84,8 @@ class Scaling:
         return torch.from_numpy(np.arcsinh(scaled) if self.stabilised else scaled)
 
     def counts(self, drawn: Tensor) -> Slices:
-        """At least 0."""
-        drawn = drawn.float().clamp(0, self.largest)
+        """May lie below zero, as what a network draws does."""
+        drawn = drawn.float().clamp(-self.largest, self.largest)
         counts: Slices = (torch.sinh(drawn) if self.stabilised else drawn).cpu().numpy() * np.float32(self.unit)
         return counts
 
@@ -93,7 +100,7 @@ class Painter:
 
     @torch.inference_mode()
     def draw(self, counts: Slices) -> Slices:
-        """What the model makes of each slice. (T, M, M) -> (T, M, M)"""
+        """What the model makes of each slice, as it draws it: below zero too. (T, M, M) -> (T, M, M)"""
         self.model.eval()  # else looking at slices would move the codebook
         drawn, batch = np.empty_like(counts), self.run.settings.batch
         for first in range(0, len(counts), batch):
@@ -110,7 +117,7 @@ class Painter:
 
     def _seen(self, counts: Slices) -> Drawn:
         x = on_device(self.scaling.scaled(counts)[:, None], self.run.device)  # (B, 1, M, M)
-        with autocast(self.run.device, self.run.mixed):
+        with compiler_explained(self.run.compiled), autocast(self.run.device, self.run.mixed):
             drawn: Drawn = self.model(x)
         return drawn
 

@@ -35,7 +35,7 @@ class Identity:
 @dataclass(frozen=True)
 class Checkpoint:
     identity: Identity
-    epoch: int  # epochs that are done
+    log: list[dict[str, float]]  # of the epochs that are done
     tensors: dict[str, Tensor]
 
     def restore(self, model: nn.Module, optimizer: Optimizer) -> dict[str, Tensor]:
@@ -58,9 +58,14 @@ def checkpoint_path(folder: str) -> str:
 
 
 def save_checkpoint(
-    folder: str, identity: Identity, epoch: int, model: nn.Module, optimizer: Optimizer, best: dict[str, Tensor]
+    folder: str,
+    identity: Identity,
+    log: list[dict[str, float]],
+    model: nn.Module,
+    optimizer: Optimizer,
+    best: dict[str, Tensor],
 ) -> None:
-    """Replace the folder's checkpoint by the state after `epoch` epochs, all of it or nothing.
+    """Replace the folder's checkpoint by the state after the epochs of `log`, all of it or nothing.
 
     `best` are the weights of the best of them.
     """
@@ -70,7 +75,7 @@ def save_checkpoint(
         for moment, tensor in state.items()
     }
     tensors = _prefixed(_WEIGHTS, model.state_dict()) | _prefixed(_BEST, best) | _prefixed(_OPTIMIZER, moments)
-    header = {"format": _FORMAT, "epoch": epoch, **asdict(identity)}
+    header = {"format": _FORMAT, "log": log, **asdict(identity)}
     # Safetensors keeps text only; the whole header is one JSON object under one key.
     raw = safetensors.torch.save(tensors, {"vdr": json.dumps(header, sort_keys=True)})
     _replace(checkpoint_path(folder), raw)
@@ -88,28 +93,33 @@ def load_checkpoint(folder: str) -> Checkpoint | None:
     except SafetensorError as problem:
         raise CheckpointMismatch(f"{path} is damaged or truncated ({problem}); delete it to train anew") from None
     header = _header(raw, path)
-    return Checkpoint(Identity(header["model"], header["settings"], header["data"]), header["epoch"], tensors)
+    return Checkpoint(Identity(header["model"], header["settings"], header["data"]), header["log"], tensors)
 
 
-def resume(folder: str, expected: Identity, model: nn.Module, optimizer: Optimizer) -> tuple[int, dict[str, Tensor]]:
-    """Restore what the folder's checkpoint holds; how many epochs it has done, and the best one's weights.
+def resume(
+    folder: str, expected: Identity, model: nn.Module, optimizer: Optimizer
+) -> tuple[list[dict[str, float]], dict[str, Tensor]]:
+    """Restore what the folder's checkpoint holds; the log of the epochs it has done, and the best one's weights.
 
-    0, and the model's own weights, where there is no checkpoint.
+    No epoch, and the model's own weights, where there is no checkpoint.
     """
     checkpoint = load_checkpoint(folder)
     if checkpoint is None:
-        return 0, model.state_dict()
+        return [], model.state_dict()
     difference = _difference(checkpoint.identity, expected)
     if difference:
         raise CheckpointMismatch(
             f"{checkpoint_path(folder)} belongs to another training: {difference}; "
             "delete it to train anew, or restore what was changed"
         )
-    return checkpoint.epoch, checkpoint.restore(model, optimizer)
+    return checkpoint.log, checkpoint.restore(model, optimizer)
 
 
 def write_training_log(folder: str, epochs: list[dict[str, float]]) -> None:
-    """One JSON line an epoch. Rewritten whole, as object stores cannot append; it is a page long."""
+    """One JSON line an epoch, for people and plots; what a training continues from is in its checkpoint.
+
+    Rewritten whole, as object stores cannot append; it is a page long.
+    """
     lines = "".join(json.dumps(epoch) + "\n" for epoch in epochs)
     _replace(posixpath.join(folder, "training.jsonl"), lines.encode())
 

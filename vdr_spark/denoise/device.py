@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -31,7 +32,9 @@ def is_mixed(precision: str, device: torch.device) -> bool:
     Mixed is bfloat16 where that is safe, and float32 elsewhere; its range is float32's, so that no loss has to be
     scaled, and a checkpoint holds all there is to know.
     """
-    return precision == "mixed" or (precision == "auto" and device.type == "cuda" and torch.cuda.is_bf16_supported())
+    return precision == "mixed" or (
+        precision == "auto" and device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+    )
 
 
 def autocast(device: torch.device, mixed: bool) -> AbstractContextManager[object]:
@@ -50,3 +53,18 @@ def on_device(images: Tensor, device: torch.device) -> Tensor:
 
 def _layout(device: torch.device) -> torch.memory_format:
     return torch.channels_last if device.type == "cuda" else torch.contiguous_format
+
+
+@contextmanager
+def compiler_explained(compiled: bool) -> Iterator[None]:
+    """Torch's compiler works at the first step, and where it fails it does so in its own words."""
+    try:
+        yield
+    except Exception as problem:
+        if not compiled or not type(problem).__module__.startswith("torch._"):
+            raise
+        first_line = f"{type(problem).__name__}: {problem}".splitlines()[0]
+        raise EnvironmentProblem(
+            f"denoise.compile is true, but torch.compile does not work here ({first_line}); on a CPU it needs a C++ "
+            "compiler. Set it to false to train without"
+        ) from None

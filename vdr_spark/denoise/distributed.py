@@ -15,10 +15,12 @@ from dataclasses import dataclass
 
 import torch
 from pyspark.ml.torch.distributor import TorchDistributor
+from pyspark.sql import SparkSession
 from torch import distributed
 
-from vdr_spark.config.settings import AutoencoderSettings
-from vdr_spark.denoise.autoencoder import autoencoder_prior
+from vdr_spark.config.settings import AutoencoderSettings, DenoiseSettings
+from vdr_spark.denoise.autoencoder import trained
+from vdr_spark.denoise.device import choose_device, is_mixed
 from vdr_spark.denoise.risk import Noise, Slices
 from vdr_spark.denoise.training import Run, is_finished, read_training_log
 from vdr_spark.errors import EnvironmentProblem, VdrError
@@ -36,22 +38,29 @@ class _Work:
     noise: Noise
     settings: AutoencoderSettings
     folder: str
-    device: str
-    mixed: bool
+    device: str  # as the settings name it: each process looks for itself
+    precision: str
     compiled: bool
 
 
-def train_together(noisy: Slices, noise: Noise, run: Run, processes: int, on_executors: bool) -> None:
+def train_together(noisy: Slices, noise: Noise, run: Run, denoise: DenoiseSettings) -> None:
     """Train in several processes, unless that was done; needs an active Spark session."""
     if is_finished(run):
         return
+    processes, on_executors = denoise.processes, denoise.processes_on == "executors"
+    gpus = torch.cuda.device_count() if run.device.type == "cuda" else 0
+    if not on_executors and (run.device.type == "mps" or 0 < gpus < processes):
+        raise EnvironmentProblem(
+            f"denoise.processes is {processes}, but this machine has {max(1, gpus)} GPU; lower it, or set "
+            "denoise.device: cpu"
+        )
     path = posixpath.join(run.folder, "slices.parquet")
     write_tensor(path, Tensor(noisy))
-    kind = run.device.type
-    work = _Work(path, noisy.shape[-1], noise, run.settings, run.folder, kind, run.mixed, run.compiled)
+    cells, how = noisy.shape[-1], (denoise.device, denoise.precision, denoise.compile)
+    work = _Work(path, cells, noise, run.settings, run.folder, *how)
     # On the driver each process takes the GPU of its number; executors get theirs from Spark.
     distributor = TorchDistributor(
-        num_processes=processes, local_mode=not on_executors, use_gpu=on_executors and kind == "cuda"
+        num_processes=processes, local_mode=not on_executors, use_gpu=on_executors and _executors_have_gpus()
     )
     with _threads_shared(processes), _progress_told(run):
         try:
@@ -68,19 +77,24 @@ def train_together(noisy: Slices, noise: Noise, run: Run, processes: int, on_exe
 
 def _train_in_team(work: _Work) -> VdrError | None:
     """One of the processes. A user's mistake is handed back: raised here, it would be lost in a trace."""
-    gpu = work.device == "cuda"
-    if gpu:
+    device = choose_device(work.device)
+    if device.type == "cuda":
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
-    distributed.init_process_group("cpu:gloo,cuda:nccl" if gpu else "gloo")
+    distributed.init_process_group("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo")
     try:
         noisy = read_tensor(work.slices, work.cells).counts
-        run = Run(work.settings, work.folder, torch.device(work.device), work.mixed, work.compiled)
-        autoencoder_prior(noisy, work.noise, run)
+        run = Run(work.settings, work.folder, device, is_mixed(work.precision, device), work.compiled)
+        trained(noisy, work.noise, run)
     except VdrError as problem:
         return problem
     finally:
         distributed.destroy_process_group()
     return None
+
+
+def _executors_have_gpus() -> bool:
+    session = SparkSession.getActiveSession()
+    return session is not None and float(session.conf.get("spark.task.resource.gpu.amount", "0") or 0) > 0
 
 
 @contextmanager
@@ -104,7 +118,9 @@ def _progress_told(run: Run) -> Iterator[None]:
 
     def tell() -> None:
         nonlocal told
-        while not ended.wait(_POLL_SECONDS):
+        last = False
+        while not last:
+            last = ended.wait(_POLL_SECONDS)
             log = read_training_log(run.folder)
             for line in log[told:]:
                 run.progress(line)

@@ -13,7 +13,7 @@ of P is (1 - q)^2 / (1 - 2 q cos w + q^2); its logarithmic derivative is that of
 and summed by parts that is (1 + q) / (1 - q) / 2 * E [g(y + |m|) - g(y - |m|)]. So we push some cells up and down by
 draws of our own, and look how far the estimate follows: an estimate that follows its own noise pays for it. Nothing
 has to be smooth, which a codebook is not. The expectation is exact for one cell pushed alone; many are pushed at
-once, so few and far between that they hardly see each other.
+once, few and far between, each in a direction of its own, so that what they do to each other cancels.
 
 Everything here is post-processing. The draws are seeded: two estimates are compared under the same pushes.
 """
@@ -77,8 +77,10 @@ def estimated_risk(noisy: Slices, estimate: Estimate, noise: Noise, seed: int = 
     residual = float(np.mean(np.square(noisy - estimate(noisy), dtype=np.float64)))
     pushed = _one_in_each_block(noisy.shape, random)
     push = np.zeros_like(noisy)
-    push[pushed] = noise.pushes(pushed[0].shape, random)
-    followed = estimate(noisy + push)[pushed] - estimate(noisy - push)[pushed]
+    # Up first or down first, by chance: else what neighbours do to each other would add up.
+    sign = random.choice(np.array([-1, 1], np.float32), pushed[0].shape)
+    push[pushed] = sign * noise.pushes(pushed[0].shape, random)
+    followed = sign * (estimate(noisy + push)[pushed] - estimate(noisy - push)[pushed])
     return residual + noise.reach * float(followed.mean(dtype=np.float64)) - noise.variance
 
 

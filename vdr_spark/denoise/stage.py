@@ -63,7 +63,7 @@ def _autoencoder(noisy: Slices, task: Task) -> Prior:
             lambda line: update(line["epoch"], f"loss {line['loss']:.3f}, error {line['error']:.3f} of the noise's"),
         )
         if settings.processes > 1:
-            train_together(noisy, noise, run, settings.processes, settings.processes_on == "executors")
+            train_together(noisy, noise, run, settings)
         return Prior(*autoencoder_prior(noisy, noise, run))
 
 

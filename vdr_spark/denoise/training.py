@@ -2,19 +2,17 @@
 
     loss = alpha * regularisation + reconstruction / variance of the data
 
-The same slices and settings give the same model on the same machine, also when the run was killed in between:
-every epoch draws its order and crops from a seed of its own, so a checkpoint needs no state of a generator. After
-every epoch a measure is taken that needs no truth; the weights of the best epoch are the result, and training ends when
-the measure has not improved for a while.
+The same slices and settings give the same model on the same machine (on a GPU: up to the order in which it adds), also
+when the run was killed in between: every epoch draws its order and crops from a seed of its own, so a checkpoint needs
+no state of a generator. After every epoch a measure is taken that needs no truth; the weights of the best epoch are
+the result, and training ends when the measure has not improved for a while.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,12 +30,12 @@ from vdr_spark.denoise.checkpoint import (
     save_checkpoint,
     write_training_log,
 )
-from vdr_spark.denoise.device import autocast, lay_out, on_device
+from vdr_spark.denoise.device import autocast, compiler_explained, lay_out, on_device
 from vdr_spark.denoise.models.autoencoder import Autoencoder, vae, vqvae
 from vdr_spark.denoise.models.vector_quantizer import perplexity
 from vdr_spark.denoise.multiresolution import multiresolution
 from vdr_spark.denoise.team import add_up_gradients, added_up, team
-from vdr_spark.errors import EnvironmentProblem, InvalidConfig
+from vdr_spark.errors import InvalidConfig
 
 __all__ = ["Line", "Run", "is_finished", "read_training_log", "train"]
 
@@ -66,23 +64,21 @@ class Run:
         return "vqvae" if isinstance(self.settings, VqvaeSettings) else "vae"
 
 
-def train(slices: Tensor, run: Run, measure: Measure) -> Autoencoder:
-    """A model trained on scaled noisy slices, (T, M, M).
+def train(slices: Tensor, run: Run, measure: Measure, fingerprint: str) -> Autoencoder:
+    """A model trained on scaled noisy slices, (T, M, M); `fingerprint` is that of the noisy tensor.
 
     A checkpoint found in the run's folder is continued, and a finished one is used as it is. What the slices hold is
     noisy already, so neither the model nor the log costs privacy.
     """
     settings = run.settings
-    identity = Identity(run.model, settings.model_dump(mode="json"), _fingerprint(slices))
+    identity = Identity(run.model, settings.model_dump(mode="json"), fingerprint)
     with torch.random.fork_rng(devices=[]):  # leaves the caller's random numbers alone
         torch.manual_seed(_seed(settings, epoch=0))
         model = _new_model(run)
         optimizer = Adam(model.parameters(), settings.learning_rate)
-        done, best = resume(run.folder, identity, model, optimizer)
-        # Epochs that came after the checkpoint are done again.
-        log = [line for line in read_training_log(run.folder) if line["epoch"] <= done]
-
         images = multiresolution(slices, settings.resolutions)  # (r*T, M, M)
+        start_at(model, float(images.mean()))
+        log, best = resume(run.folder, identity, model, optimizer)
         variance = float(images.var(correction=0).clamp(min=1e-12))  # of zeros, any divisor will do
         while not is_over(log, settings):
             epoch = len(log) + 1
@@ -95,7 +91,7 @@ def train(slices: Tensor, run: Run, measure: Measure) -> Autoencoder:
             if team().leads:
                 write_training_log(run.folder, log)
                 if epoch % settings.checkpoint_every == 0 or is_over(log, settings):
-                    save_checkpoint(run.folder, identity, epoch, model, optimizer, best)
+                    save_checkpoint(run.folder, identity, log, model, optimizer, best)
             run.progress(log[-1])
     model.load_state_dict(best)
     return model.eval()
@@ -104,8 +100,14 @@ def train(slices: Tensor, run: Run, measure: Measure) -> Autoencoder:
 def is_finished(run: Run) -> bool:
     """Whether the run's folder holds a training that has come to its end."""
     checkpoint = load_checkpoint(run.folder)
-    log = read_training_log(run.folder)
-    return checkpoint is not None and checkpoint.epoch == len(log) and is_over(log, run.settings)
+    return checkpoint is not None and is_over(checkpoint.log, run.settings)
+
+
+def finished_log(run: Run) -> list[Line]:
+    """Of a training that has come to its end."""
+    checkpoint = load_checkpoint(run.folder)
+    assert checkpoint is not None
+    return checkpoint.log
 
 
 def is_over(log: Sequence[Line], settings: AutoencoderSettings) -> bool:
@@ -117,7 +119,15 @@ def is_over(log: Sequence[Line], settings: AutoencoderSettings) -> bool:
 
 
 def best_epoch(log: Sequence[Line]) -> int:
-    return int(min(log, key=lambda line: line["error"])["epoch"])
+    """Of equals the last: it has learnt longer."""
+    return int(min(log, key=lambda line: (line["error"], -line["epoch"]))["epoch"])
+
+
+def start_at(model: Autoencoder, mean: float) -> None:
+    """Let a new model draw the mean of all images, from which it is a shorter way than from zero."""
+    bias = model.decoder[-1].bias
+    assert isinstance(bias, Tensor)
+    torch.nn.init.constant_(bias, mean)
 
 
 def _new_model(run: Run) -> Autoencoder:
@@ -143,7 +153,7 @@ def _train_epoch(
         batch = random_crops(images, order[first : first + settings.batch], settings.crop)  # (B, S, S)
         x = on_device(team().part(batch)[:, None], run.device)  # (B', 1, S, S), B' of B in this process
         waited += time.perf_counter() - asked
-        with _compiler_explained(run.compiled), autocast(run.device, run.mixed):
+        with compiler_explained(run.compiled), autocast(run.device, run.mixed):
             drawn = model(x)
         reconstruction = F.mse_loss(drawn.reconstruction.float(), x, reduction="sum") / (batch.numel() * variance)
         loss = settings.alpha * drawn.regularisation * (len(x) / len(batch)) + reconstruction
@@ -178,21 +188,6 @@ def _measured(model: Autoencoder, measure: Measure) -> float:
     return float(added_up(torch.tensor(figure, dtype=torch.float64)))
 
 
-@contextmanager
-def _compiler_explained(compiled: bool) -> Iterator[None]:
-    """Torch's compiler fails at the first step, in its own words, where there is no C++ compiler."""
-    try:
-        yield
-    except Exception as problem:
-        if not compiled or not type(problem).__module__.startswith("torch._"):
-            raise
-        first_line = f"{type(problem).__name__}: {problem}".splitlines()[0]
-        raise EnvironmentProblem(
-            f"denoise.compile is true, but torch.compile does not work here ({first_line}); install a C++ compiler, "
-            "or set it to false"
-        ) from None
-
-
 def _check_finite(line: dict[str, float], settings: AutoencoderSettings) -> None:
     if not math.isfinite(line["loss"]):
         raise InvalidConfig(
@@ -204,7 +199,3 @@ def _check_finite(line: dict[str, float], settings: AutoencoderSettings) -> None
 def _seed(settings: AutoencoderSettings, epoch: int) -> int:
     """One seed for the weights (epoch 0) and one for every epoch, unrelated to each other."""
     return int(np.random.SeedSequence([settings.seed, epoch]).generate_state(1, np.uint64)[0])
-
-
-def _fingerprint(slices: Tensor) -> str:
-    return hashlib.sha256(slices.cpu().contiguous().numpy().data).hexdigest()[:16]

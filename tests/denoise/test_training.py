@@ -1,3 +1,4 @@
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -186,6 +187,15 @@ def test_mixed_precision_trains_as_well(tmp_path: Path, settings: AutoencoderSet
     assert full["loss"] != mixed["loss"]
     assert mixed["loss"] == pytest.approx(full["loss"], rel=0.1)
     assert {weight.dtype for weight in model.parameters()} == {torch.float32}
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
+def test_a_compiled_model_trains_alike(tmp_path: Path) -> None:
+    once = SMALL.model_copy(update={"epochs": 1, "batch": 12})
+    train(slices(), once, tmp_path / "plain")
+    train(slices(), once, tmp_path / "compiled", compiled=True)
+    plain, compiled = (read_training_log(str(tmp_path / name))[-1] for name in ("plain", "compiled"))
+    assert compiled["loss"] == pytest.approx(plain["loss"], rel=0.01)
 
 
 def test_a_compiler_that_does_not_work_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,6 +52,7 @@ class VectorQuantizer(nn.Module):
             distance = self.codebook.square().sum(1) - 2 * flat.detach() @ self.codebook.T  # (N, K)
         return distance.argmin(1)
 
+    @torch.compiler.disable  # counting and reviving have shapes that depend on values
     @torch.no_grad()
     def _follow(self, flat: Tensor, indices: Tensor, per_image: int) -> None:
         """Move each code towards the mean of the vectors it has won lately."""

@@ -52,7 +52,8 @@ class VectorQuantizer(nn.Module):
             distance = self.codebook.square().sum(1) - 2 * flat.detach() @ self.codebook.T  # (N, K)
         return distance.argmin(1)
 
-    @torch.compiler.disable  # counting and reviving have shapes that depend on values
+    # Counting and reviving have shapes that depend on values: no work for a compiler.
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
     @torch.no_grad()
     def _follow(self, flat: Tensor, indices: Tensor, per_image: int) -> None:
         """Move each code towards the mean of the vectors it has won lately."""

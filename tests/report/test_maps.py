@@ -17,7 +17,7 @@ def drawn(monkeypatch) -> dict[str, list]:
         seen["titles"] += [name for name, _ in panels]
         seen["layers"] += [layer for _, layer in panels]
 
-    monkeypatch.setattr(maps, "_draw_panels", record)
+    monkeypatch.setattr(maps, "draw_panels", record)
     return seen
 
 

@@ -100,5 +100,9 @@ def test_the_wheel_builds_and_carries_everything(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     wheel = next(tmp_path.glob("*.whl"))
     names = run(sys.executable, "-m", "zipfile", "-l", str(wheel)).stdout
-    for name in ("vdr_spark/resources/log4j2.properties", "vdr_spark/py.typed", "vdr_spark/denoise/models/autoencoder.py"):
+    for name in (
+        "vdr_spark/resources/log4j2.properties",
+        "vdr_spark/py.typed",
+        "vdr_spark/denoise/models/autoencoder.py",
+    ):
         assert name in names

@@ -165,6 +165,14 @@ def test_a_wild_guess_of_the_network_stays_a_count() -> None:
     assert 100 < wild[1] < 1000
 
 
+def test_busy_places_matter_and_empty_country_does_not() -> None:
+    true, noisy = noisy_city(12, 24)
+    weights = module.busyness(noisy, NOISE)
+    assert weights.mean() == pytest.approx(1, rel=1e-5)
+    assert weights[true[0] == 20].mean() > 3 * weights[true[0] == 0.5].mean()
+    assert (module.busyness(np.zeros((3, 8, 8), np.float32), NOISE) == 1).all()
+
+
 @pytest.mark.parametrize(
     ("slices", "share", "expected"), [(7, 0.1, 0), (8, 0.1, 1), (96, 0.1, 10), (96, 0, 0), (8, 0.99, 7)]
 )

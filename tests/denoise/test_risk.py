@@ -49,6 +49,17 @@ def test_it_tracks_the_true_risk(noise: Noise, name: str) -> None:
     assert found == pytest.approx(actual, rel=0.08, abs=0.02 * noise.variance)
 
 
+@pytest.mark.parametrize("name", ESTIMATES)
+def test_weights_say_which_cells_matter(name: str) -> None:
+    noise = Noise(5.0)
+    true, noisy = truth_and_noisy(noise)
+    weights = true.mean(axis=0) / true.mean()
+    estimate = ESTIMATES[name]
+    actual = float(np.mean(weights * (estimate(noisy) - true) ** 2))
+    found = np.mean([estimated_risk(noisy, estimate, noise, seed, weights) for seed in range(16)])
+    assert found == pytest.approx(actual, rel=0.1, abs=0.05 * noise.variance)
+
+
 def test_it_ranks_estimates_as_the_truth_does() -> None:
     noise = Noise(5.0)
     true, noisy = truth_and_noisy(noise)

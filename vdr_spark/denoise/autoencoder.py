@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter
 from torch import Tensor
 
 from vdr_spark.denoise.device import autocast, compiler_explained, on_device
@@ -20,6 +21,7 @@ from vdr_spark.errors import InvalidInput
 Slices = NDArray[np.float32]
 
 _FEWEST_TO_HOLD_OUT = 8  # slices of a release; of fewer, none can be spared
+_SMOOTHING_CELLS = 1.0  # of the map that says where people are
 _MOST_MEASURED = 8  # slices that are drawn three times after each epoch
 
 
@@ -47,13 +49,15 @@ def trained(noisy: Slices, noise: Noise, run: Run) -> Painter:
     # Where none can be spared, the model is measured on slices that it has learnt from, and looks better than it is.
     measured = noisy[held_out[:_MOST_MEASURED] if len(held_out) else np.arange(len(noisy))[:_MOST_MEASURED]]
 
+    weights = busyness(np.delete(noisy, held_out, axis=0), noise) if len(held_out) else None
+
     def error(model: Autoencoder) -> float:
         """The estimated squared error, relative to that of the noise itself (or to a ping's, if that is more).
 
         Of what is drawn before it is cut off at zero: a new model draws nothing but that, and could not be seen to
         learn.
         """
-        risk = estimated_risk(measured, Painter(model, scaling, run).draw, noise)
+        risk = estimated_risk(measured, Painter(model, scaling, run).draw, noise, weights=weights)
         return risk / max(noise.variance, 1.0)
 
     fingerprint = hashlib.sha256(noisy.tobytes() + repr(noise).encode()).hexdigest()[:16]
@@ -120,6 +124,22 @@ class Painter:
         with compiler_explained(self.run.compiled), autocast(self.run.device, self.run.mixed):
             drawn: Drawn = self.model(x)
         return drawn
+
+
+def busyness(slices: Slices, noise: Noise) -> Slices:
+    """How much a cell's error matters, of mean 1, judged by other slices than those that are measured. (M, M)
+
+    People ask about busy places, and nearly all cells are empty: with equal weights the best model would be one that
+    draws empty country flat. Weights grow with the mean count, beyond what noise alone would show, where that is below
+    a slice's noise; above, what matters is the error relative to the count.
+    """
+    smooth = gaussian_filter(slices.mean(axis=0), _SMOOTHING_CELLS, mode="nearest")
+    cells_in_mean = 4 * np.pi * _SMOOTHING_CELLS**2 * len(slices)  # a Gaussian averages over so many
+    mean = np.maximum(smooth - 2 * np.sqrt(noise.variance / cells_in_mean), 0)
+    weights = mean / np.square(np.maximum(mean, max(1.0, noise.variance**0.5)))
+    total = float(weights.mean())
+    scaled: Slices = (weights / total if total > 0 else np.ones_like(weights)).astype(np.float32)
+    return scaled
 
 
 def held_out_slices(slices: int, share: float) -> NDArray[np.int64]:

@@ -68,19 +68,24 @@ class Noise:
         return (np.abs(draws) / self.unit).astype(np.float32)
 
 
-def estimated_risk(noisy: Slices, estimate: Estimate, noise: Noise, seed: int = 0) -> float:
+def estimated_risk(
+    noisy: Slices, estimate: Estimate, noise: Noise, seed: int = 0, weights: Slices | None = None
+) -> float:
     """The mean squared error per cell, in pings squared, of what `estimate` makes of a noisy tensor (T, M, M).
 
-    May come out below zero: it is an estimate, and differences between methods are more reliable than its level.
+    `weights` (M, M), of mean 1, say how much each cell matters; they may not depend on the noise in `noisy`. May come
+    out below zero: it is an estimate, and differences between methods are more reliable than its level.
     """
     random = np.random.default_rng(seed)
-    residual = float(np.mean(np.square(noisy - estimate(noisy), dtype=np.float64)))
+    matters = np.ones(noisy.shape[1:], np.float32) if weights is None else weights
+    residual = float(np.mean(matters * np.square(noisy - estimate(noisy), dtype=np.float64)))
     pushed = _one_in_each_block(noisy.shape, random)
     push = np.zeros_like(noisy)
     # Up first or down first, by chance: else what neighbours do to each other would add up.
     sign = random.choice(np.array([-1, 1], np.float32), pushed[0].shape)
     push[pushed] = sign * noise.pushes(pushed[0].shape, random)
-    followed = sign * (estimate(noisy + push)[pushed] - estimate(noisy - push)[pushed])
+    followed = estimate(noisy + push)[pushed] - estimate(noisy - push)[pushed]
+    followed = sign * matters[pushed[1:]] * followed
     return residual + noise.reach * float(followed.mean(dtype=np.float64)) - noise.variance
 
 

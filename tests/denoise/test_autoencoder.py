@@ -16,13 +16,7 @@ SMALL = VqvaeSettings(epochs=2, batch=4, codes=16, channels=8, resolutions=2)
 CONTINUOUS = VaeSettings(epochs=2, batch=4, channels=8, resolutions=2)
 NOISE = Noise(3.0)
 
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def prior(noisy: np.ndarray, settings: AutoencoderSettings, folder: Path, noise: Noise = NOISE) -> np.ndarray:

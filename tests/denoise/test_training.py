@@ -14,13 +14,7 @@ from vdr_spark.errors import CheckpointMismatch, EnvironmentProblem, InvalidConf
 SMALL = VqvaeSettings(epochs=4, batch=4, codes=16, channels=8, resolutions=2, checkpoint_every=2, crop=16)
 CONTINUOUS = VaeSettings(epochs=4, batch=4, channels=8, resolutions=2, checkpoint_every=2, crop=16)
 
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def slices(seed: int = 0, side: int = 20) -> torch.Tensor:

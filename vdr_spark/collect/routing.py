@@ -60,9 +60,8 @@ def _hash_texts(data: Bytes, ends: Integers) -> Words:
     """Of texts one after the other, with `ends` of d + 1 places between them. Eight letters of each at a time. (d,)"""
     begins, lengths = ends[:-1], np.diff(ends)
     padded = np.concatenate([data, np.zeros(8, np.uint8)])
-    eights: Words = np.ndarray(
-        len(padded) - 7, np.dtype("<u8"), padded.data, strides=(1,)
-    )  # the eight bytes from any place on
+    # The eight bytes from any place on.
+    eights: Words = np.ndarray(len(padded) - 7, np.dtype("<u8"), padded.data, strides=(1,))
     state = lengths.astype(np.uint64)
     for at in range(0, min(_LONG, int(lengths.max(initial=0))), 8):
         on = np.flatnonzero((lengths > at) & (lengths <= _LONG))

@@ -47,9 +47,9 @@ def trained(noisy: Slices, noise: Noise, run: Run) -> Painter:
     scaling = Scaling.of(noisy, noise, run.settings.stabilised)
     held_out = held_out_slices(len(noisy), run.settings.held_out)
     # Where none can be spared, the model is measured on slices that it has learnt from, and looks better than it is.
-    measured = noisy[held_out[:_MOST_MEASURED] if len(held_out) else np.arange(len(noisy))[:_MOST_MEASURED]]
-
-    weights = busyness(np.delete(noisy, held_out, axis=0), noise) if len(held_out) else None
+    measured = (noisy[held_out] if len(held_out) else noisy)[:_MOST_MEASURED]
+    learnt_from = np.delete(noisy, held_out, axis=0)
+    weights = busyness(learnt_from, noise) if len(held_out) else None
 
     def error(model: Autoencoder) -> float:
         """The estimated squared error, relative to that of the noise itself (or to a ping's, if that is more).
@@ -61,7 +61,7 @@ def trained(noisy: Slices, noise: Noise, run: Run) -> Painter:
         return risk / max(noise.variance, 1.0)
 
     fingerprint = hashlib.sha256(noisy.tobytes() + repr(noise).encode()).hexdigest()[:16]
-    model = train(scaling.scaled(np.delete(noisy, held_out, axis=0)), run, error, fingerprint)
+    model = train(scaling.scaled(learnt_from), run, error, fingerprint)
     return Painter(model, scaling, run)
 
 

@@ -45,7 +45,6 @@ Progress = Callable[[Line], None]
 """Called after every epoch with its line of the log."""
 Measure = Callable[[Autoencoder], float]
 """How wrong a model is, lower being better, without a truth to compare with."""
-Weights = dict[str, Tensor]
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,17 @@
 """How far denoised tensors are from the truth, on real pings, over several draws of the noise.
 
-    python benchmarks/accuracy.py --input cabs_sf_trip_ends.parquet --preset cabs_sf --epsilon 0.2 \\
-        --methods identity temporal vqvae vqvae+fusion --draws 3
+    python benchmarks/accuracy.py --input cabs_sf_trip_ends.parquet --preset cabs_sf --epsilon 0.05 0.2 \\
+        --methods identity vqvae vqvae+fusion temporal ridge blindspot auto --draws 3
 
-Every ping counts (k = 1), so the noise has scale 1 / epsilon and the truth is what was counted. A method is a model of
-`denoise.model`, alone or with `+fusion`; `--set vqvae.codes=512` changes its settings. Queries are the paper's: 5,000
-squares of one to four cells at pings, and the nearest hot spot. The figures are exact about the data: nothing here is
-private. The last line is JSON.
+In most presets every ping counts (k = 1): the noise has scale 1 / epsilon and the truth is what was counted. In
+`tdrive_users` people are protected: the taxis' pings are cut into users whose numbers of pings follow a power law, each
+user is bounded to `--k` pings, and the released tensor is compared with *all* pings. There `identity` is scaled by
+N / n and `identity_gamma` by the paper's gamma.
+
+A method is a model of `denoise.model` with fusion, but `vqvae` and `vae` are the models alone, and `vqvae+fusion` is
+with it; `ridge+prior` is what a model predicts before fusion. `--set vqvae.codes=512` changes settings of `denoise`.
+Queries are the paper's: 5,000 squares of one to four cells at pings, and the nearest hot spot. The figures are exact
+about the data: nothing here is private. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -26,8 +31,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 from numpy.typing import NDArray
+from pyarrow import csv
 
 from vdr_spark.config import ReleaseConfig
+from vdr_spark.data.power_law import PowerLaw
 from vdr_spark.denoise.stage import denoise_tensor
 from vdr_spark.evaluate.metrics import Errors, compare
 from vdr_spark.evaluate.workloads import hotspot_queries, range_queries
@@ -35,6 +42,7 @@ from vdr_spark.grid import Box, Grid
 from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
 from vdr_spark.privacy.randomness import seeded_words
 from vdr_spark.progress import Silent
+from vdr_spark.refine import pings_kept, refinement_of
 
 FIGURES = ("relative_error", "mae", "rmse", "hotspot_distance", "hotspot_regret")
 _WORKLOAD_SEED = 1
@@ -48,19 +56,57 @@ class Preset:
     start: datetime
     hours: int  # of a slice
     slices: int
+    cells: int = 576  # along each side
+    users: bool = False  # cut the pings into users, and protect these
+
+    def grid(self, cells: int | None) -> Grid:
+        return Grid(self.box, cells or self.cells, self.start, 3600 * self.hours, self.slices)
 
 
+_BEIJING = Box.around(39.9075, 116.3972, 20_000)
 PRESETS = {
     "cabs_sf": Preset(Box(37.60793, -122.45129, 37.80792, -122.21134), datetime(2008, 5, 17, tzinfo=UTC), 24, 24),
-    "tdrive": Preset(Box.around(39.9075, 116.3972, 20_000), datetime(2008, 2, 2, tzinfo=UTC), 3, 56),
+    "tdrive": Preset(_BEIJING, datetime(2008, 2, 2, tzinfo=UTC), 3, 56),
+    "gowalla_nyc": Preset(Box.around(40.745, -73.985, 20_000), datetime(2009, 4, 6, tzinfo=UTC), 24 * 28, 20),
+    "tdrive_users": Preset(_BEIJING, datetime(2008, 2, 2, tzinfo=UTC), 3, 56, cells=192, users=True),
 }
+USER_SIZES = PowerLaw(exponent=2.018, shift=25.5, cutoff=30_000)
+
+
+@dataclass(frozen=True)
+class Data:
+    """Pings inside the grid: their cells, in file order, and for users who made each."""
+
+    grid: Grid
+    cells: NDArray[np.int64]
+    users: NDArray[np.int64] | None
+
+    @property
+    def truth(self) -> NDArray[np.float32]:
+        return self.counted(self.cells)
+
+    def counted(self, cells: NDArray[np.int64], weights: NDArray[np.float64] | None = None) -> NDArray[np.float32]:
+        return np.bincount(cells, weights, minlength=self.grid.size).reshape(self.grid.shape).astype(np.float32)
+
+    def kept(self, k: int, bounding: str, draw: int) -> NDArray[np.float32]:
+        """The counts that get noise: every ping, or of every user at most k, or with weights of at most k."""
+        if self.users is None:
+            return self.truth
+        pings = np.bincount(self.users)[self.users]
+        if bounding == "weight":
+            return self.counted(self.cells, np.minimum(1, k / pings))
+        order = np.lexsort((np.random.default_rng([1, draw]).random(len(self.users)), self.users))
+        users = self.users[order]
+        first = np.flatnonzero(np.r_[True, users[1:] != users[:-1]])
+        place = np.arange(len(users)) - np.repeat(first, np.diff(np.r_[first, len(users)]))
+        return self.counted(self.cells[order][place < k])
 
 
 def main() -> None:
     arguments = _arguments()
     preset = PRESETS[arguments.preset]
-    grid = Grid(preset.box, arguments.cells, preset.start, 3600 * preset.hours, preset.slices)
-    truth = _counted(arguments.input, grid)
+    data = _read(arguments.input, preset.grid(arguments.cells), preset.users)
+    grid, truth = data.grid, data.truth
     print(f"{arguments.preset}: {truth.sum():,.0f} pings on {grid.slices} slices of {grid.cells} x {grid.cells} cells")
     side = grid.cell_metres[0]  # of the paper's 30 m: sides of 30 to 120 m
     ranges = range_queries(truth, grid, _WORKLOAD_SEED, side_m=(side, 4 * side))
@@ -74,9 +120,9 @@ def main() -> None:
             config = _configuration(arguments, preset, epsilon, method, truth)
             errors, seconds = [], []
             for draw in range(arguments.draws):
-                noisy = truth + _noise(config, grid, draw)
+                noisy = data.kept(config.privacy.bound, arguments.bounding, draw) + _noise(config, grid, draw)
                 began = time.perf_counter()
-                estimate = _estimate(noisy, config)
+                estimate = _estimate(noisy.astype(np.float32), config)
                 seconds.append(time.perf_counter() - began)
                 errors.append(compare(truth, estimate, ranges, hotspots))
             of_epsilon[method] = _figures(errors, seconds)
@@ -90,9 +136,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--input", type=Path, required=True, help="Parquet file of pings: user_id, lat, lon, ts")
     parser.add_argument("--preset", choices=PRESETS, required=True, help="box, period and slices")
     parser.add_argument("--epsilon", nargs="+", default=["0.2"], help="one or more (default: 0.2)")
-    parser.add_argument("--methods", nargs="+", default=["identity", "temporal+fusion"], help="(default: %(default)s)")
+    parser.add_argument("--methods", nargs="+", default=["identity", "temporal", "auto"], help="(default: %(default)s)")
     parser.add_argument("--draws", type=int, default=3, help="of the noise (default: %(default)s)")
-    parser.add_argument("--cells", type=int, default=576, help="along each side (default: %(default)s)")
+    parser.add_argument("--cells", type=int, help="along each side (default: 576; 192 for users)")
+    parser.add_argument("--k", type=int, default=64, help="pings of a user, where users are protected (default: 64)")
+    parser.add_argument("--bounding", choices=("sample", "weight"), default="sample", help="likewise (default: sample)")
     parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="settings of `denoise`")
     arguments = parser.parse_args()
     if not arguments.input.is_file():
@@ -102,22 +150,54 @@ def _arguments() -> argparse.Namespace:
     return arguments
 
 
-def _counted(path: Path, grid: Grid) -> NDArray[np.float32]:
-    table = pq.read_table(path, columns=["lat", "lon", "ts"])
-    lat, lon = (table.column(name).to_numpy() for name in ("lat", "lon"))
-    us = table.column("ts").cast(pa.timestamp("us", "UTC")).cast(pa.int64()).to_numpy()
+def _read(path: Path, grid: Grid, users: bool) -> Data:
+    lat, lon, us, taxi = _gowalla(path) if path.suffix == ".gz" else _parquet(path)
     cells = grid.cell_of(lat, lon, us)
-    counts = np.bincount(cells[cells >= 0], minlength=grid.size)
-    if not counts.any():
+    inside = cells >= 0
+    if not inside.any():
         sys.exit("no ping of the file lies inside the preset's box and period")
-    return counts.reshape(grid.shape).astype(np.float32)
+    cells = cells[inside]
+    return Data(grid, cells, _users_of(taxi[inside], us[inside]) if users else None)
+
+
+Columns = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
+
+
+def _parquet(path: Path) -> Columns:
+    table = pq.read_table(path, columns=["lat", "lon", "ts", "user_id"])
+    lat, lon, user = (table.column(name).to_numpy() for name in ("lat", "lon", "user_id"))
+    us = table.column("ts").cast(pa.timestamp("us", "UTC")).cast(pa.int64()).to_numpy()
+    return lat, lon, us, user
+
+
+def _gowalla(path: Path) -> Columns:
+    """SNAP's format: user, ISO time, lat, lon, place."""
+    names = ["user", "ts", "lat", "lon", "place"]
+    options = {"read_options": csv.ReadOptions(column_names=names), "parse_options": csv.ParseOptions(delimiter="\t")}
+    table = csv.read_csv(path, **options)
+    us = table.column("ts").cast(pa.timestamp("us", "UTC")).cast(pa.int64()).to_numpy()
+    return table.column("lat").to_numpy(), table.column("lon").to_numpy(), us, table.column("user").to_numpy()
+
+
+def _users_of(taxi: NDArray[np.int64], us: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Taxis in random order, each in time order, cut into users whose numbers of pings follow a power law."""
+    random = np.random.default_rng(0)
+    _, number = np.unique(taxi, return_inverse=True)
+    order = np.lexsort((us, random.permutation(number.max() + 1)[number]))
+    sizes = USER_SIZES.sample(random, 4 * USER_SIZES.users_for(len(taxi)) + 1000)
+    users = np.empty(len(taxi), np.int64)
+    users[order] = np.searchsorted(np.cumsum(sizes), np.arange(len(taxi)), side="right")
+    return users
 
 
 def _configuration(
     arguments: argparse.Namespace, preset: Preset, epsilon: str, method: str, truth: NDArray[np.float32]
 ) -> ReleaseConfig:
-    model, _, fusion = method.partition("+")
-    denoise: dict[str, object] = {"model": model, "fusion": fusion == "fusion"}
+    model, _, form = method.partition("+")
+    alone = form == "prior" or (model in ("vqvae", "vae") and form != "fusion")
+    denoise: dict[str, object] = {"model": model.removesuffix("_gamma"), "fusion": not alone}
+    if model.startswith("identity"):
+        del denoise["fusion"]
     for assignment in arguments.set:
         key, _, value = assignment.partition("=")
         section, _, name = key.rpartition(".")
@@ -131,7 +211,7 @@ def _configuration(
             "output": "nothing-is-written-here",
             "input": {"path": str(arguments.input)},
             "region": {"south": box.south, "west": box.west, "north": box.north, "east": box.east},
-            "grid": {"cells": arguments.cells},
+            "grid": {"cells": arguments.cells or preset.cells},
             "period": {
                 "start": preset.start,
                 "end": preset.start.fromtimestamp(
@@ -139,24 +219,34 @@ def _configuration(
                 ),
                 "slice": f"{preset.hours}h",
             },
-            "privacy": {"epsilon": epsilon, "k": 1, "total_pings": int(truth.sum()), "budget": epsilon},
+            "privacy": {
+                "epsilon": epsilon,
+                "k": arguments.k if preset.users else 1,
+                "bounding": arguments.bounding if preset.users else "sample",
+                "total_pings": int(truth.sum(dtype=np.float64)),
+                "budget": epsilon,
+            },
             "denoise": denoise,
+            "refine": {"method": "gamma" if method == "identity_gamma" else "calibrated"},
         }
     )
 
 
-def _noise(config: ReleaseConfig, grid: Grid, draw: int) -> NDArray[np.float32]:
+def _noise(config: ReleaseConfig, grid: Grid, draw: int) -> NDArray[np.float64]:
     """Seeded, so that every method sees the same draws."""
-    mechanism = DiscreteLaplace(Fraction(config.privacy.scale))
+    mechanism = DiscreteLaplace(Fraction(config.privacy.scale) * config.privacy.unit)
     layers = [mechanism.sample(grid.cells**2, seeded_words(draw, number)) for number in range(grid.slices)]
-    return np.stack(layers).reshape(grid.shape).astype(np.float32)
+    return np.stack(layers).reshape(grid.shape) / config.privacy.unit
 
 
 def _estimate(noisy: NDArray[np.float32], config: ReleaseConfig) -> NDArray[np.float32]:
     with tempfile.TemporaryDirectory(prefix="vdr-accuracy-") as folder:
         tensor, notes = denoise_tensor(noisy, config, folder, Silent())
     print(f"  {notes}", file=sys.stderr, flush=True)
-    return tensor.counts
+    if config.privacy.bound == 1:  # every ping was kept: there is nothing to refine
+        return tensor.counts
+    total = config.privacy.total_pings
+    return refinement_of(config, pings_kept(noisy, total), total).applied(tensor).counts
 
 
 def _figures(errors: list[Errors], seconds: list[float]) -> dict[str, float]:

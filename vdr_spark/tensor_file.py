@@ -1,6 +1,7 @@
 """A tensor between two stages: one Parquet file, one row a slice, readable by Spark as well as by NumPy.
 
-Columns: `slice`, `counts` (M*M numbers, rows from south to north), `deviation` (the same, or null).
+Columns: `slice`, `counts` (M*M numbers, rows from south to north), and `deviation`, `prior`, `prior_deviation` (the
+same, or null).
 """
 
 from __future__ import annotations
@@ -16,19 +17,24 @@ from numpy.typing import NDArray
 from vdr_spark.errors import StageMissing
 from vdr_spark.workspace import filesystem
 
-_SCHEMA = pa.schema([("slice", pa.int32()), ("counts", pa.list_(pa.float32())), ("deviation", pa.list_(pa.float32()))])
+_LAYERS = ("counts", "deviation", "prior", "prior_deviation")
+_SCHEMA = pa.schema([("slice", pa.int32()), *((name, pa.list_(pa.float32())) for name in _LAYERS)])
+
+
+Slices = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class Tensor:
-    """Estimated counts and, where a model gives them, their standard deviations. Each (T, M, M)"""
+    """Estimated counts and, where a model gives them, their standard deviations. Each (T, M, M)
 
-    counts: NDArray[np.float32]
-    deviation: NDArray[np.float32] | None = None
+    After fusion also what was expected of each cell before its own noisy count was looked at.
+    """
 
-    def scaled(self, factor: float) -> Tensor:
-        deviation = None if self.deviation is None else self.deviation * np.float32(factor)
-        return Tensor(self.counts * np.float32(factor), deviation)
+    counts: Slices
+    deviation: Slices | None = None
+    prior: Slices | None = None
+    prior_deviation: Slices | None = None
 
 
 def write_tensor(path: str, tensor: Tensor) -> None:
@@ -39,10 +45,10 @@ def write_tensor(path: str, tensor: Tensor) -> None:
         fs.open(inside + ".tmp", "wb") as file,
         pq.ParquetWriter(file, _SCHEMA, compression="zstd") as writer,
     ):
-        for number, counts in enumerate(tensor.counts):
-            deviation = None if tensor.deviation is None else tensor.deviation[number].ravel()
-            row = [pa.array([number], pa.int32()), _row(counts.ravel()), _row(deviation)]
-            writer.write_batch(pa.RecordBatch.from_arrays(row, schema=_SCHEMA))
+        layers = [getattr(tensor, name) for name in _LAYERS]
+        for number in range(len(tensor.counts)):
+            row = [_row(None if layer is None else layer[number].ravel()) for layer in layers]
+            writer.write_batch(pa.RecordBatch.from_arrays([pa.array([number], pa.int32()), *row], schema=_SCHEMA))
     fs.mv(inside + ".tmp", inside)
 
 
@@ -53,18 +59,17 @@ def read_tensor(path: str, cells: int) -> Tensor:
         raise StageMissing(f"there is no {path} yet; run the stage before this one, or `vdr release`")
     with fs.open(inside, "rb") as file:
         table = pq.read_table(file).sort_by("slice")
-    counts = _stacked(table.column("counts"), cells)
-    has_deviation = table.column("deviation").null_count == 0
-    return Tensor(counts, _stacked(table.column("deviation"), cells) if has_deviation else None)
+    counts, *rest = (table.column(name) for name in _LAYERS)
+    return Tensor(_stacked(counts, cells), *(None if layer.null_count else _stacked(layer, cells) for layer in rest))
 
 
-def _row(values: NDArray[np.float32] | None) -> pa.Array:
+def _row(values: Slices | None) -> pa.Array:
     if values is None:
         return pa.nulls(1, pa.list_(pa.float32()))
     return pa.ListArray.from_arrays(np.array([0, len(values)], np.int32), values.astype(np.float32))
 
 
-def _stacked(column: pa.ChunkedArray, cells: int) -> NDArray[np.float32]:
+def _stacked(column: pa.ChunkedArray, cells: int) -> Slices:
     flat = pa.concat_arrays([chunk.flatten() for chunk in column.chunks]).to_numpy(zero_copy_only=False)
-    tensor: NDArray[np.float32] = flat.reshape(-1, cells, cells)
+    tensor: Slices = flat.reshape(-1, cells, cells)
     return tensor

@@ -8,8 +8,8 @@ from rich.table import Table
 from vdr_spark.cli.console import caution, console
 from vdr_spark.cli.options import open_spark
 from vdr_spark.config import ReleaseConfig
+from vdr_spark.denoise.priors import network_run
 from vdr_spark.denoise.risk import Noise
-from vdr_spark.denoise.stage import network_run
 from vdr_spark.evaluate.stage import Evaluation, evaluate
 from vdr_spark.report import code_picture, slice_comparison
 from vdr_spark.workspace import Workspace, write_json
@@ -59,7 +59,7 @@ def save_codes(evaluation: Evaluation, config: ReleaseConfig) -> None:
     from vdr_spark.denoise.training import is_finished
 
     workspace, grid, busiest = Workspace.of(config), config.domain, _busiest(evaluation)
-    noisy, run = evaluation.versions["noisy"], network_run(config, workspace.stage("vqvae"))
+    noisy, run = evaluation.versions["noisy"], network_run(config, "vqvae", workspace.stage("vqvae"))
     if not is_finished(run):
         caution(f"no picture of the codes: {run.folder} no longer holds the trained model")
         return

@@ -147,8 +147,10 @@ class ReleaseConfig(Section):
         # Only what the release is made with: settings of a model that is not used make no difference.
         if self.regions is not None:
             settings["region"] = list(self.regions)[self._place]
-        if self.denoise.network is not None:
-            settings["network"] = self.denoise.network.model_dump(mode="json")
+        if self.denoise.model == "auto":
+            settings["tried"] = self.denoise.tried
+        for model, trained in self.denoise.trained.items():
+            settings[model] = trained.model_dump(mode="json")
         if self.refine.method == "gamma":
             settings["concentration"] = self.refine.concentration
         return f"{self.draw_id}-{_digest(settings)[:6]}"

@@ -214,9 +214,24 @@ class VaeSettings(AutoencoderSettings):
     alpha: float = Field(default=0.01, ge=0)
 
 
+class BlindspotSettings(Section):
+    """A small network that corrects the ridge regression, blind to the cell it predicts."""
+
+    steps: int = Field(default=400, ge=1)
+    batch: int = Field(default=16, ge=1)
+    crop: int = Field(default=64, ge=8)
+    learning_rate: float = Field(default=2e-3, gt=0)
+    seed: int = Field(default=0, ge=0)  # of initial weights and crops, never of noise
+
+
+Model = Literal["identity", "temporal", "ridge", "blindspot", "vqvae", "vae"]
+
+
 class DenoiseSettings(Section):
-    model: Literal["identity", "temporal", "vqvae", "vae"] = "temporal"
+    model: Model | Literal["auto"] = "auto"
+    candidates: list[Model] = Field(default=["identity", "temporal", "ridge", "blindspot"], min_length=1)  # of `auto`
     fusion: bool = True  # combine the model's prior with the noisy counts, and give error bars
+    blindspot: BlindspotSettings = BlindspotSettings()
     vqvae: VqvaeSettings = VqvaeSettings()
     vae: VaeSettings = VaeSettings()
     # How a network is trained. None of this is part of a release: another machine may continue.
@@ -237,15 +252,25 @@ class DenoiseSettings(Section):
         return self.fusion and self.model != "identity"
 
     @property
-    def network(self) -> AutoencoderSettings | None:
-        """Of the model that is used, where it is one that is trained."""
-        return {"vqvae": self.vqvae, "vae": self.vae}.get(self.model)
+    def tried(self) -> list[Model]:
+        """The models that are run: the one that is named, or all candidates."""
+        return list(dict.fromkeys(self.candidates)) if self.model == "auto" else [self.model]
+
+    def autoencoder(self, model: str) -> AutoencoderSettings:
+        """Of the paper's model, or of its continuous sibling."""
+        return self.vqvae if model == "vqvae" else self.vae
+
+    @property
+    def trained(self) -> dict[str, Section]:
+        """Of the models that are run, the settings of those that are trained."""
+        networks: dict[str, Section] = {"vqvae": self.vqvae, "vae": self.vae, "blindspot": self.blindspot}
+        return {model: settings for model, settings in networks.items() if model in self.tried}
 
 
 class RefineSettings(Section):
-    """From the pings kept to all pings: the paper's `gamma`, or `ratio`, plain N / n."""
+    """From the pings kept to all pings: `calibrated`, the paper's `gamma`, or `ratio`, plain N / n."""
 
-    method: Literal["gamma", "ratio"] = "ratio"
+    method: Literal["calibrated", "gamma", "ratio"] = "calibrated"
     concentration: float = Field(default=5e-5, gt=0, le=1)  # C, the sum of squared cell shares
 
 

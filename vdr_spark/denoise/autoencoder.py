@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.ndimage import gaussian_filter
 from torch import Tensor
 
+from vdr_spark.denoise.accuracy import busyness
 from vdr_spark.denoise.device import autocast, compiler_explained, on_device
 from vdr_spark.denoise.models.autoencoder import Autoencoder, Drawn
 from vdr_spark.denoise.risk import Noise, estimated_risk
@@ -19,22 +20,23 @@ from vdr_spark.denoise.training import Run, best_epoch, finished_log, train
 from vdr_spark.errors import InvalidInput
 
 Slices = NDArray[np.float32]
+Redraw = Callable[[Slices], Slices]
+"""(T, M, M) -> (T, M, M)"""
 
 _FEWEST_TO_HOLD_OUT = 8  # slices of a release; of fewer, none can be spared
-_SMOOTHING_CELLS = 1.0  # of the map that says where people are
 _MOST_MEASURED = 8  # slices that are drawn three times after each epoch
 
 
-def autoencoder_prior(noisy: Slices, noise: Noise, run: Run) -> tuple[Slices, dict[str, Any]]:
-    """The counts, at least 0, that the trained model draws in place of the noisy ones, and what there is to say.
+def autoencoder_prior(noisy: Slices, noise: Noise, run: Run) -> tuple[Redraw, dict[str, Any]]:
+    """What draws counts, at least 0, in place of noisy ones, trained on a noisy tensor (T, M, M); and its notes.
 
-    (T, M, M) -> (T, M, M). Reads the noisy tensor only, so it is post-processing and costs no privacy.
+    Reads the noisy tensor only, so it is post-processing and costs no privacy.
     """
     painter = trained(noisy, noise, run)
     log = finished_log(run)
     best = log[best_epoch(log) - 1]
-    notes = {"epochs": len(log), "best_epoch": int(best["epoch"]), "estimated_error_of_noise": best["error"]}
-    return np.maximum(painter.draw(noisy), 0), notes
+    notes = {"epochs": len(log), "best_epoch": int(best["epoch"]), "held_out_error": best["error"]}
+    return lambda counts: np.maximum(painter.draw(counts), 0), notes
 
 
 def trained(noisy: Slices, noise: Noise, run: Run) -> Painter:
@@ -49,7 +51,7 @@ def trained(noisy: Slices, noise: Noise, run: Run) -> Painter:
     # Where none can be spared, the model is measured on slices that it has learnt from, and looks better than it is.
     measured = (noisy[held_out] if len(held_out) else noisy)[:_MOST_MEASURED]
     learnt_from = np.delete(noisy, held_out, axis=0)
-    weights = busyness(learnt_from, noise) if len(held_out) else None
+    weights = busyness(learnt_from.sum(axis=0, dtype=np.float64), len(learnt_from), noise) if len(held_out) else None
 
     def error(model: Autoencoder) -> float:
         """The estimated squared error, relative to that of the noise itself (or to a ping's, if that is more).
@@ -124,22 +126,6 @@ class Painter:
         with compiler_explained(self.run.compiled), autocast(self.run.device, self.run.mixed):
             drawn: Drawn = self.model(x)
         return drawn
-
-
-def busyness(slices: Slices, noise: Noise) -> Slices:
-    """How much a cell's error matters, of mean 1, judged by other slices than those that are measured. (M, M)
-
-    People ask about busy places, and nearly all cells are empty: with equal weights the best model would be one that
-    draws empty country flat. Weights grow with the mean count, beyond what noise alone would show, where that is below
-    a slice's noise; above, what matters is the error relative to the count.
-    """
-    smooth = gaussian_filter(slices.mean(axis=0), _SMOOTHING_CELLS, mode="nearest")
-    cells_in_mean = 4 * np.pi * _SMOOTHING_CELLS**2 * len(slices)  # a Gaussian averages over so many
-    mean = np.maximum(smooth - 2 * np.sqrt(noise.variance / cells_in_mean), 0)
-    weights = mean / np.square(np.maximum(mean, max(1.0, noise.variance**0.5)))
-    total = float(weights.mean())
-    scaled: Slices = (weights / total if total > 0 else np.ones_like(weights)).astype(np.float32)
-    return scaled
 
 
 def held_out_slices(slices: int, share: float) -> NDArray[np.int64]:

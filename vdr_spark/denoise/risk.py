@@ -69,24 +69,32 @@ class Noise:
 
 
 def estimated_risk(
-    noisy: Slices, estimate: Estimate, noise: Noise, seed: int = 0, weights: Slices | None = None
+    noisy: Slices,
+    estimate: Estimate,
+    noise: Noise,
+    seed: int = 0,
+    weights: Slices | None = None,
+    cell_by_cell: bool = False,
 ) -> float:
     """The mean squared error per cell, in pings squared, of what `estimate` makes of a noisy tensor (T, M, M).
 
-    `weights` (M, M), of mean 1, say how much each cell matters; they may not depend on the noise in `noisy`. May come
-    out below zero: it is an estimate, and differences between methods are more reliable than its level.
+    `weights` (M, M) or (T, M, M), of mean 1, say how much each cell matters; a cell's own noise may not be in its
+    weight. `cell_by_cell`: the estimate of a cell looks at no noisy count but the cell's own, so all can be pushed at
+    once. May come out below zero: it is an estimate, and differences between methods are more reliable than its level.
     """
     random = np.random.default_rng(seed)
-    matters = np.ones(noisy.shape[1:], np.float32) if weights is None else weights
-    residual = float(np.mean(matters * np.square(noisy - estimate(noisy), dtype=np.float64)))
-    pushed = _one_in_each_block(noisy.shape, random)
+    matters = np.broadcast_to(np.float32(1) if weights is None else weights, noisy.shape)
+    found = estimate(noisy)
+    layers = zip(matters, noisy, found, strict=True)
+    residual = np.mean([np.mean(w * np.square(y - g, dtype=np.float64)) for w, y, g in layers])
+    pushed = np.nonzero(np.ones_like(noisy, np.bool_)) if cell_by_cell else _one_in_each_block(noisy.shape, random)
     push = np.zeros_like(noisy)
     # Up first or down first, by chance: else what neighbours do to each other would add up.
     sign = random.choice(np.array([-1, 1], np.float32), pushed[0].shape)
     push[pushed] = sign * noise.pushes(pushed[0].shape, random)
     followed = estimate(noisy + push)[pushed] - estimate(noisy - push)[pushed]
-    followed = sign * matters[pushed[1:]] * followed
-    return residual + noise.reach * float(followed.mean(dtype=np.float64)) - noise.variance
+    followed = sign * matters[pushed] * followed
+    return float(residual) + noise.reach * float(followed.mean(dtype=np.float64)) - noise.variance
 
 
 def _one_in_each_block(shape: tuple[int, ...], random: np.random.Generator) -> tuple[NDArray[np.int64], ...]:

@@ -2,89 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import posixpath
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.denoise.fusion import fuse
-from vdr_spark.denoise.risk import Noise
+from vdr_spark.denoise.accuracy import Accuracy, estimated_accuracy
+from vdr_spark.denoise.fusion import Fusion
+from vdr_spark.denoise.priors import PRIORS, Prior, Task
+from vdr_spark.denoise.risk import Estimate
 from vdr_spark.denoise.slices import read_region
-from vdr_spark.denoise.temporal import temporal_prior
-from vdr_spark.privacy.mechanism import noise_variance
 from vdr_spark.progress import Progress, Silent
 from vdr_spark.tensor_file import Tensor, write_tensor
 from vdr_spark.workspace import Workspace, exists, write_json
 
-if TYPE_CHECKING:
-    from vdr_spark.denoise.training import Run
-
 DENOISED = "denoised.parquet"
+NOTES = "denoised.json"
 
 Slices = NDArray[np.float32]
-
-
-@dataclass(frozen=True)
-class Task:
-    """What a model is given beside the noisy slices: settings, known noise, a folder of its own, a progress bar."""
-
-    config: ReleaseConfig
-    noise_variance: float
-    folder: str
-    progress: Progress
-
-
-@dataclass(frozen=True)
-class Prior:
-    """A model's prediction of every cell's mean (T, M, M), and what there is to say about it."""
-
-    mean: Slices
-    notes: dict[str, Any]
-
-
-def _temporal(noisy: Slices, task: Task) -> Prior:
-    prior = temporal_prior(noisy, task.noise_variance, task.progress)
-    return Prior(prior.mean, {"width_cells": prior.width, "blind_risk": prior.blind_risk})
-
-
-def _autoencoder(noisy: Slices, task: Task) -> Prior:
-    from vdr_spark.denoise.autoencoder import autoencoder_prior
-    from vdr_spark.denoise.distributed import train_together
-
-    settings, noise = task.config.denoise, Noise.of(task.config.privacy)
-    assert settings.network is not None
-    with task.progress.task(f"denoise: train {settings.model}", settings.network.epochs) as update:
-        run = network_run(
-            task.config,
-            task.folder,
-            lambda line: update(line["epoch"], f"loss {line['loss']:.3f}, error {line['error']:.3f} of the noise's"),
-        )
-        if settings.processes > 1:
-            train_together(noisy, noise, run, settings)
-        return Prior(*autoencoder_prior(noisy, noise, run))
-
-
-def network_run(config: ReleaseConfig, folder: str, progress: Callable[[dict[str, float]], None] | None = None) -> Run:
-    """How the configuration's network is trained, and where that is kept."""
-    # PyTorch takes seconds to import: only where it is used.
-    from vdr_spark.denoise.device import choose_device, is_mixed
-    from vdr_spark.denoise.training import Run
-
-    settings = config.denoise
-    assert settings.network is not None
-    device = choose_device(settings.device)
-    mixed = is_mixed(settings.precision, device)
-    return Run(settings.network, folder, device, mixed, settings.compile, progress or (lambda _: None))
-
-
-MODELS: dict[str, Callable[[Slices, Task], Prior]] = {
-    "temporal": _temporal,
-    "vqvae": _autoencoder,
-    "vae": _autoencoder,
-}
 
 
 def denoise(files: Sequence[str], config: ReleaseConfig, progress: Progress | None = None) -> bool:
@@ -94,8 +33,8 @@ def denoise(files: Sequence[str], config: ReleaseConfig, progress: Progress | No
     if exists(output):
         return False
     noisy = read_region(files, config)
-    tensor, notes = denoise_tensor(noisy, config, workspace.stage(config.denoise.model), progress or Silent())
-    write_json(workspace.stage("denoised.json"), notes)
+    tensor, notes = denoise_tensor(noisy, config, posixpath.dirname(output), progress or Silent())
+    write_json(workspace.stage(NOTES), notes)
     write_tensor(output, tensor)
     return True
 
@@ -103,14 +42,54 @@ def denoise(files: Sequence[str], config: ReleaseConfig, progress: Progress | No
 def denoise_tensor(
     noisy: Slices, config: ReleaseConfig, folder: str, progress: Progress
 ) -> tuple[Tensor, dict[str, Any]]:
-    """Estimate the counts of the pings that were kept, from the noisy tensor (T, M, M) alone."""
-    variance, settings = noise_variance(config.privacy), config.denoise
-    notes: dict[str, Any] = {"model": settings.model, "fusion": settings.fused}
-    if settings.model == "identity":
-        deviation = np.full_like(noisy, variance**0.5)
-        return Tensor(noisy, deviation), notes
-    prior = MODELS[settings.model](noisy, Task(config, variance, folder, progress))
-    notes |= prior.notes
-    if not settings.fused:
-        return Tensor(prior.mean), notes
-    return fuse(prior.mean, noisy, float(config.privacy.scale), progress), notes
+    """Estimate the counts of the pings that were kept, from the noisy tensor (T, M, M) alone.
+
+    `auto` tries all its candidates and keeps the one whose estimated error where people are is the least.
+    """
+    settings, task = config.denoise, Task(noisy, config, folder, progress)
+    best, errors = None, {}
+    for model in settings.tried:
+        denoised = _denoised(model, task)
+        errors[model] = denoised.accuracy.busy_error
+        if best is None or denoised.accuracy.busy_error < best.accuracy.busy_error:
+            best = denoised
+    assert best is not None
+    notes = {"model": settings.model, "fusion": settings.fused, **best.notes, **best.accuracy.as_notes()}
+    if settings.model == "auto":
+        notes |= {"chosen": best.model, "estimated_busy_errors": errors}
+    return best.tensor, notes
+
+
+@dataclass(frozen=True)
+class _Denoised:
+    model: str
+    tensor: Tensor
+    accuracy: Accuracy
+    notes: dict[str, Any]
+
+
+def _denoised(model: str, task: Task) -> _Denoised:
+    noisy, noise = task.noisy, task.noise
+    if model == "identity":
+        return _Denoised(model, Tensor(noisy, np.full_like(noisy, noise.variance**0.5)), Accuracy.of_noise(noise), {})
+    prior = PRIORS[model](task)
+    fusion = Fusion.fitted(prior.mean, noisy, noise) if task.config.denoise.fusion else None
+    with task.progress.task(f"denoise: estimate the error of {model}", None):
+        accuracy = estimated_accuracy(
+            noisy, lambda slices: _estimate(prior, fusion, slices), noise, cell_by_cell=prior.redraw is None
+        )
+    tensor = Tensor(prior.mean) if fusion is None else fusion.fused(prior.mean, noisy, task.progress)
+    return _Denoised(model, tensor, accuracy, prior.notes)
+
+
+def _estimate(prior: Prior, fusion: Fusion | None, slices: list[int]) -> Estimate:
+    """What is made of the noisy counts of some slices."""
+
+    def estimate(noisy: Slices) -> Slices:
+        means = prior.mean[slices] if prior.redraw is None else prior.redraw(noisy)
+        if fusion is None:
+            return means
+        layers = zip(slices, means, noisy, strict=True)
+        return np.stack([fusion.posterior(t, mean, counts)[0] for t, mean, counts in layers])
+
+    return estimate

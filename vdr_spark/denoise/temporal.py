@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import gaussian_filter
 
+from vdr_spark.denoise.activity import slice_activity
+from vdr_spark.denoise.neighbours import neighbours, smoothed
 from vdr_spark.progress import Progress, Silent
 
 _WIDTHS = (
@@ -30,7 +31,6 @@ _WIDTHS = (
     8.0,
 )  # of the Gaussian, in cells; steps of about sqrt(2)
 _SLICES_FOR_CHOICE = 12  # the choice of one number needs no more
-_LEAST_ACTIVITY = 0.02  # of the mean slice: a slice is never taken for wholly empty
 
 Slices = NDArray[np.float32]
 
@@ -63,20 +63,6 @@ def temporal_prior(noisy: Slices, noise_variance: float, progress: Progress | No
     return TemporalPrior(mean, best, risks[best])
 
 
-def slice_activity(noisy: Slices, noise_variance: float) -> NDArray[np.float64]:
-    """How busy each slice is, relative to the mean slice, shrunk to 1 as far as the totals are noise. (T,)"""
-    totals = noisy.sum(axis=(1, 2), dtype=np.float64)
-    mean = totals.mean()
-    if mean <= 0:
-        return np.ones(len(noisy))
-    relative = totals / mean
-    noise = noisy[0].size * noise_variance / mean**2
-    spread = relative.var()
-    trust = max(0.0, spread - noise) / spread if spread > 0 else 0.0
-    activity: NDArray[np.float64] = np.maximum(1 + trust * (relative - 1), _LEAST_ACTIVITY)
-    return activity
-
-
 class _OtherSlices:
     """Predictions of a slice that contain nothing of a cell's own noise."""
 
@@ -88,19 +74,9 @@ class _OtherSlices:
     def predict(self, t: int, width: float) -> Slices:
         """(M, M)"""
         if len(self._noisy) == 1:
-            return _without_own_cell(self._noisy[0], width)
+            return neighbours(self._noisy[0], width)
         own = self._activity[t]
         rate = (self._weighted - own * self._noisy[t]) / (self._weight - own**2)
-        smooth = gaussian_filter(rate, width, mode="nearest") if width else rate
+        smooth = smoothed(rate, width)
         predicted: Slices = (own * smooth).astype(np.float32)
         return predicted
-
-
-def _without_own_cell(image: Slices, width: float) -> Slices:
-    """A Gaussian mean of the neighbours only: where there is one slice, space is all there is. (M, M)"""
-    impulse = np.zeros((129, 129))
-    impulse[64, 64] = 1
-    centre = gaussian_filter(impulse, width)[64, 64]
-    smooth = gaussian_filter(image.astype(np.float64), width, mode="nearest")
-    neighbours: Slices = ((smooth - centre * image) / (1 - centre)).astype(np.float32)
-    return neighbours

@@ -17,7 +17,7 @@ from vdr_spark.errors import InvalidConfig, InvalidInput
 from vdr_spark.evaluate.metrics import Errors, compare
 from vdr_spark.evaluate.truth import true_counts
 from vdr_spark.evaluate.workloads import hotspot_queries, range_queries
-from vdr_spark.refine import REFINED, pings_of_region, ratio
+from vdr_spark.refine import REFINED, pings_of_region
 from vdr_spark.tensor_file import read_tensor
 from vdr_spark.workspace import Workspace
 
@@ -56,10 +56,10 @@ def evaluate(
         raise InvalidInput("there is no ping inside the box and the period to evaluate against")
     files = live_files(spark, workspace)
     noisy = read_region(files, config)
-    scale = ratio(config, *pings_of_region(files, config))
+    kept, total = pings_of_region(files, config)
     versions = {
         "noisy": noisy,
-        "noisy_scaled": noisy * np.float32(scale),
+        "noisy_scaled": noisy * np.float32(total / kept),
         "denoised": read_tensor(workspace.stage(DENOISED), grid.cells).counts,
         "refined": read_tensor(workspace.stage(REFINED), grid.cells).counts,
     }

@@ -1,0 +1,91 @@
+"""A cell's count as what is expected of it plus a weighted sum of its blind features.
+
+The weights are those that predict the noisy counts best, which are also those that predict the true ones best: noise
+that is in no feature cannot be learnt. Cells that are expected to be busy have weights of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vdr_spark.progress import Progress, Silent
+
+_CLASS_EDGES = (0.05, 1.6, 50.0)  # pings expected in a cell
+_DISPERSION = 3.0  # of counts around the prediction: how much less a busy cell's deviation says
+_RIDGE = 1e-3  # of each feature's own weight
+_LEAST_SHARE = 0.05  # of what was expected, that a prediction never falls below
+
+Slices = NDArray[np.float32]
+Image = NDArray[np.float32]
+Array = NDArray[np.float64]
+FeaturesOf = Callable[[int], Image]
+"""The features of a slice by its number, in pings. (C, M, M)"""
+
+
+@dataclass(frozen=True)
+class Regression:
+    weights: Array  # of the features, by how many pings are expected; (classes, C)
+
+    @classmethod
+    def fitted(
+        cls,
+        features_of: FeaturesOf,
+        expected: Slices,
+        noisy: Slices,
+        noise_variance: float,
+        slices: Sequence[int],
+        progress: Progress | None = None,
+    ) -> Regression:
+        """On the named slices of a tensor, expected and noisy, (T, M, M) each."""
+        moments = [_Moments() for _ in range(len(_CLASS_EDGES) + 1)]
+        with (progress or Silent()).task("denoise: regression", len(slices)) as update:
+            for number, t in enumerate(slices, start=1):
+                features = _flat(features_of(t))
+                before = expected[t].ravel()
+                precision = 1 / (noise_variance + before + before**2 / _DISPERSION + 1e-9)
+                missing = noisy[t].ravel() - before
+                for of_class, cells in zip(moments, _classes(before), strict=True):
+                    of_class.add(features[:, cells], missing[cells], precision[cells])
+                update(number, "")
+        return cls(np.stack([of_class.solved() for of_class in moments]))
+
+    def predict(self, features: Image, expected: Image) -> Image:
+        """Of one slice. (C, M, M), (M, M) -> (M, M)"""
+        flat, before = _flat(features), expected.ravel()
+        predicted = before.copy()
+        for weights, cells in zip(self.weights, _classes(before), strict=True):
+            predicted[cells] += weights.astype(np.float32) @ flat[:, cells]
+        return np.maximum(predicted, _LEAST_SHARE * np.maximum(before, 0)).reshape(expected.shape)
+
+
+class _Moments:
+    """Sums over the cells of one class, of which its weights follow."""
+
+    def __init__(self) -> None:
+        self._squares: Array | float = 0.0  # (C, C)
+        self._products: Array | float = 0.0  # (C,)
+
+    def add(self, features: Image, missing: Image, precision: Image) -> None:
+        weighted = features * precision  # (C, cells)
+        self._squares = self._squares + (weighted @ features.T).astype(np.float64)
+        self._products = self._products + (weighted @ missing).astype(np.float64)
+
+    def solved(self) -> Array:
+        size = np.sqrt(np.diag(self._squares)) + 1e-12
+        relative = self._squares / size / size[:, None] + _RIDGE * np.eye(len(size))
+        weights: Array = np.linalg.solve(relative, self._products / size) / size
+        return weights
+
+
+def _flat(features: Image) -> Image:
+    return features.reshape(len(features), -1)
+
+
+def _classes(expected: Image) -> list[NDArray[np.int64]]:
+    """The cells of each class."""
+    classes = np.searchsorted(_CLASS_EDGES, expected)
+    return [np.flatnonzero(classes == which) for which in range(len(_CLASS_EDGES) + 1)]

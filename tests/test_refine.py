@@ -8,7 +8,8 @@ import pytest
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.privacy.mechanism import mechanism_of
 from vdr_spark.privacy.randomness import seeded_words
-from vdr_spark.refine import gamma, pings_kept, ratio
+from vdr_spark.refine import Refinement, gamma, kappa, pings_kept, refinement_of
+from vdr_spark.tensor_file import Tensor
 
 Small = Callable[..., ReleaseConfig]
 
@@ -24,7 +25,7 @@ def test_gamma_minimises_the_squared_error_of_the_noisy_tensor(small_config: Sma
     factors = np.linspace(0.1, 5, 200)
     best = factors[np.argmin([np.square(factor * noisy - truth).sum() for factor in factors])]
     assert gamma(config, kept.sum(), config.privacy.total_pings) == pytest.approx(best, rel=0.1)
-    assert ratio(config, kept.sum(), config.privacy.total_pings) > 1.2 * best  # plain N / n would blow the noise up
+    assert config.privacy.total_pings / kept.sum() > 1.2 * best  # plain N / n would blow the noise up
 
 
 def test_gamma_by_hand(small_config: Small) -> None:
@@ -32,10 +33,58 @@ def test_gamma_by_hand(small_config: Small) -> None:
     m, n = config.domain.size, 400.0
     expected = n * 1000 * 0.01 / (2 * m * 9 / 2.25 + 0.99 * n + 0.01 * n * n)
     assert gamma(config, n, config.privacy.total_pings) == pytest.approx(expected)
-    assert ratio(config, n, config.privacy.total_pings) == 2.5
 
 
 @pytest.mark.parametrize(("total", "expected"), [(-50.0, 1.0), (300.0, 300.0), (5000.0, 1000.0)])
 def test_pings_kept_stays_within_what_is_possible(total: float, expected: float) -> None:
     noisy = np.full((1, 2, 5), total / 10, np.float32)
     assert pings_kept(noisy, 1000) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"), [("ratio", Refinement(2.5)), ("calibrated", Refinement(2.5, 0.4**0.5))], ids=str
+)
+def test_factor_and_kappa_by_method(small_config: Small, method: str, expected: Refinement) -> None:
+    assert refinement_of(small_config(f"refine.method={method}"), 400.0, 1000.0) == expected
+
+
+def test_the_paper_s_factor_leaves_deviations_from_the_prior_alone(small_config: Small) -> None:
+    config = small_config("refine.method=gamma")
+    assert refinement_of(config, 400.0, 1000.0) == Refinement(gamma(config, 400.0, 1000.0), 1.0)
+
+
+def test_kappa_is_one_where_all_pings_are_kept() -> None:
+    assert kappa(1000.0, 1000.0) == 1
+    assert kappa(1000.0, 990.0) == 1  # n is an estimate and may exceed N
+    assert kappa(40.0, 1000.0) == pytest.approx(0.2)
+
+
+def test_chance_of_what_was_kept_is_taken_back_and_widens_the_error_bars() -> None:
+    layers = [np.full((1, 1, 1), value, np.float32) for value in (30, 3, 10, 8)]
+    refined = Refinement(4.0, 0.5).applied(Tensor(*layers))
+    assert refined.counts[0, 0, 0] == 4 * (10 + 0.5 * 20)
+    assert refined.deviation is not None
+    assert refined.deviation[0, 0, 0] == pytest.approx(4 * (0.25 * 9 + 0.25 * 64) ** 0.5)
+
+
+def test_without_a_prior_counts_are_scaled_only() -> None:
+    counts = np.array([[[3.0]]], np.float32)
+    refined = Refinement(4.0, 0.5).applied(Tensor(counts, counts))
+    assert refined.counts[0, 0, 0] == 12
+    assert refined.deviation is not None
+    assert refined.deviation[0, 0, 0] == 12
+
+
+def test_calibrated_beats_plain_scaling_of_a_thin_sample() -> None:
+    """Pings that come independently: a cell's kept count is mostly chance, what was expected of it is not."""
+    rng = np.random.default_rng(0)
+    rate = rng.gamma(2.0, 10.0, (1, 200, 200))
+    truth = rng.poisson(rate)
+    kept = rng.binomial(truth, 0.1).astype(np.float32)
+    prior = (0.1 * rate).astype(np.float32)
+    tensor = Tensor(kept, np.zeros_like(kept), prior, np.sqrt(prior))
+    plain, calibrated = (Refinement(10.0, k).applied(tensor) for k in (1.0, kappa(0.1, 1.0)))
+    assert np.mean((calibrated.counts - truth) ** 2) < 0.3 * np.mean((plain.counts - truth) ** 2)
+    assert calibrated.deviation is not None
+    # The error bars cover at least what happened.
+    assert np.mean((calibrated.counts - truth) ** 2) < 1.2 * np.mean(calibrated.deviation**2)

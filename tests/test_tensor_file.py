@@ -11,22 +11,15 @@ from vdr_spark.tensor_file import Tensor, read_tensor, write_tensor
 COUNTS = np.arange(3 * 5 * 5, dtype=np.float32).reshape(3, 5, 5)
 
 
-@pytest.mark.parametrize("deviation", [None, COUNTS + 1])
-def test_round_trip(tmp_path: Path, deviation: np.ndarray | None) -> None:
+@pytest.mark.parametrize("more", [[], [COUNTS + 1], [COUNTS + 1, COUNTS + 2, COUNTS + 3]], ids=len)
+def test_round_trip(tmp_path: Path, more: list[np.ndarray]) -> None:
     path = str(tmp_path / "work" / "tensor.parquet")
-    write_tensor(path, Tensor(COUNTS, deviation))
+    write_tensor(path, Tensor(COUNTS, *more))
     back = read_tensor(path, 5)
-    assert (back.counts == COUNTS).all()
-    assert (back.deviation is None) == (deviation is None)
-    if deviation is not None:
-        assert (back.deviation == deviation).all()
+    layers = [back.counts, back.deviation, back.prior, back.prior_deviation]
+    for layer, expected in zip(layers, [COUNTS, *more, None, None, None], strict=False):
+        assert layer is None if expected is None else (layer == expected).all()
     assert [file.name for file in (tmp_path / "work").iterdir()] == ["tensor.parquet"]
-
-
-def test_scaled() -> None:
-    scaled = Tensor(COUNTS, COUNTS).scaled(2.5)
-    assert (scaled.counts == 2.5 * COUNTS).all()
-    assert (scaled.deviation == 2.5 * COUNTS).all()
 
 
 def test_missing(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from vdr_spark.denoise.temporal import slice_activity, temporal_prior
+from vdr_spark.denoise.temporal import temporal_prior
 from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
 from vdr_spark.privacy.randomness import seeded_words
 
@@ -35,8 +35,8 @@ def test_a_prediction_does_not_see_the_cells_own_noise(slices: int) -> None:
     changed[0, 20, 5] += 3  # too little to change activities or the width
     after = temporal_prior(changed, NOISE.variance)
     assert after.width == before.width
-    assert abs(after.mean[0, 20, 5] - before.mean[0, 20, 5]) < 0.02
-    assert abs(after.mean - before.mean).max() > 0.02  # others do see it
+    assert abs(after.mean[0, 20, 5] - before.mean[0, 20, 5]) < 0.05  # activities move a little with every cell
+    assert abs(after.mean - before.mean).max() > 0.1  # others do see it
 
 
 def test_better_than_the_noise_and_the_blind_risk_says_by_how_much() -> None:
@@ -45,18 +45,6 @@ def test_better_than_the_noise_and_the_blind_risk_says_by_how_much() -> None:
     risk = float(np.mean((prior.mean - truth) ** 2))
     assert risk < 0.2 * NOISE.variance
     assert prior.blind_risk == pytest.approx(risk, abs=0.05 * NOISE.variance)
-
-
-def test_activity_follows_the_rhythm() -> None:
-    truth = 10 * city()
-    totals = truth.sum(axis=(1, 2))
-    np.testing.assert_allclose(slice_activity(with_noise(truth), NOISE.variance), totals / totals.mean(), atol=0.1)
-
-
-def test_activity_of_pure_noise_is_even() -> None:
-    activity = slice_activity(with_noise(np.zeros((12, 40, 40), np.float32)), NOISE.variance)
-    assert activity.std() < 0.5
-    assert (activity > 0).all()
 
 
 def test_a_tensor_of_zeros() -> None:

@@ -228,7 +228,7 @@ Model = Literal["identity", "temporal", "ridge", "blindspot", "vqvae", "vae"]
 
 
 class DenoiseSettings(Section):
-    model: Model | Literal["auto"] = "auto"
+    model: Literal["auto", "identity", "temporal", "ridge", "blindspot", "vqvae", "vae"] = "auto"
     candidates: list[Model] = Field(default=["identity", "temporal", "ridge", "blindspot"], min_length=1)  # of `auto`
     fusion: bool = True  # combine the model's prior with the noisy counts, and give error bars
     blindspot: BlindspotSettings = BlindspotSettings()

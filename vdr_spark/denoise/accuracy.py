@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vdr_spark.denoise.neighbours import noise_left, smoothed
-from vdr_spark.denoise.risk import Estimate, Noise, estimated_risk
+from vdr_spark.denoise.risk import Estimate, Noise, estimated_risks
 
 _SMOOTHING = 1.0  # cells, of the map that says where people are
 _MOST_SLICES = 12  # that are looked at
@@ -47,11 +47,8 @@ def estimated_accuracy(
     total = noisy.sum(axis=0, dtype=np.float64)
     weights = np.stack([busyness(total - noisy[t], len(noisy) - 1, noise) for t in some])
     estimate = estimate_of(some.tolist())
-    rmse, busy = (
-        estimated_risk(noisy[some], estimate, noise, seed, weights=of_cells, cell_by_cell=cell_by_cell)
-        for of_cells in (None, weights)
-    )
-    return Accuracy(max(0.0, rmse) ** 0.5, busy / max(noise.variance, 1.0))
+    alike, busy = estimated_risks(noisy[some], estimate, noise, [None, weights], seed, cell_by_cell)
+    return Accuracy(max(0.0, alike) ** 0.5, busy / max(noise.variance, 1.0))
 
 
 def busyness(total: NDArray[np.float64], slices: int, noise: Noise) -> Slices:

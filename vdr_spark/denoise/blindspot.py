@@ -61,7 +61,8 @@ def blindspot_prior(
     with progress.task("denoise: blindspot prior", len(noisy)) as update:
         for t in range(len(noisy)):
             seen = view.of(t)
-            mean[t] = torch.exp(_log_mean(seen, network(seen.others.float(), seen.own.float()))).cpu().numpy()
+            others, own = (x.float().contiguous(memory_format=torch.channels_last) for x in (seen.others, seen.own))
+            mean[t] = torch.exp(_log_mean(seen, network(others, own))).cpu().numpy()
             update(t + 1, "")
     return mean
 
@@ -117,11 +118,12 @@ def _trained(
     with torch.random.fork_rng(devices=[]), progress.task("denoise: train blindspot", epochs) as update:
         torch.manual_seed(settings.seed)
         network = BlindspotNetwork(held[0].others.shape[1], held[0].own.shape[1]).to(device)
+        network = network.to(memory_format=torch.channels_last)
         optimizer = Adam(network.parameters(), settings.learning_rate)
         log, _ = resume(folder, identity, network, optimizer)
         while len(log) < epochs:
             began = time.perf_counter()
-            loss = _train_epoch(network, optimizer, crops, likelihood, len(log), epochs, settings)
+            loss = _train_epoch(network, optimizer, crops, likelihood, len(log), settings)
             log.append({"epoch": len(log) + 1, "loss": loss, "seconds": round(time.perf_counter() - began, 3)})
             write_training_log(folder, log)
             save_checkpoint(folder, identity, log, network, optimizer, network.state_dict())
@@ -134,17 +136,17 @@ def _train_epoch(
     optimizer: Adam,
     crops: _Crops,
     likelihood: MarginalLikelihood,
-    done: int,
-    epochs: int,
+    epochs_done: int,
     settings: BlindspotSettings,
 ) -> float:
     """Some steps on crops drawn from the epoch's own seed, so that a continued run draws the same. The mean loss."""
-    random = np.random.default_rng([settings.seed, done])
+    random = np.random.default_rng([settings.seed, epochs_done])
+    first = epochs_done * _STEPS_PER_EPOCH
+    steps = range(first, min(first + _STEPS_PER_EPOCH, settings.steps))
     total = 0.0
-    for step in range(_STEPS_PER_EPOCH):
-        progress = (done + step / _STEPS_PER_EPOCH) / epochs
-        for group in optimizer.param_groups:
-            group["lr"] = settings.learning_rate * 0.5 * (1 + math.cos(math.pi * progress))
+    for step in steps:
+        for group in optimizer.param_groups:  # less and less, along a cosine
+            group["lr"] = settings.learning_rate * 0.5 * (1 + math.cos(math.pi * step / settings.steps))
         seen, places = crops.draw(random)
         correction = network(seen.others, seen.own)
         loss = -likelihood.log(
@@ -157,7 +159,7 @@ def _train_epoch(
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         total += float(loss.detach())
-    return total / _STEPS_PER_EPOCH
+    return total / len(steps)
 
 
 class _Crops:

@@ -61,7 +61,7 @@ class Features:
         self._weight = float((self._activity**2).sum())
         self._combinations = {width: self._best_combination(width) for width in _BEST_WIDTHS} if len(noisy) > 2 else {}
         day = round(slices_per_day)
-        self._steps = (1, day) if 1 < day < len(noisy) and slices_per_day == day else (1,)
+        self._steps = (1, day) if 1 < day <= len(noisy) / 2 and slices_per_day == day else (1,)
         self._rates = rates_prior(noisy, self._activity, noise.scale, progress)
         self.expected = self._from_others_alone(progress)
         """What the other slices together make of every cell. (T, M, M)"""
@@ -128,7 +128,9 @@ class Features:
 
     def _stacked(self, found: list[tuple[Image, float]]) -> tuple[Image, Array]:
         images, shares = zip(*found, strict=True)
-        return np.stack(images).astype(np.float32), np.sqrt(self._noise.variance * np.array(shares))
+        # Never quite zero: combinations of empty slices have weight zero and hold no noise.
+        noise = np.sqrt(self._noise.variance * np.array(shares)) + 1e-6
+        return np.stack(images).astype(np.float32), noise
 
     def _mean_of_others(self, t: int) -> Image:
         own = self._activity[t]

@@ -15,8 +15,9 @@ from vdr_spark.denoise.likelihood import Axis, negative_binomial
 from vdr_spark.denoise.neighbours import neighbours
 from vdr_spark.progress import Progress, Silent
 
-_RATES = 20  # values of the grid, in equal steps of the logarithm
+_RATES = 24  # values of the grid: as good as none, then equal steps of the logarithm
 _LEAST_RATE = 1e-3  # pings
+_FINEST = 0.02  # of the noise in a mean over all slices: no finer rates can be told apart
 _DISPERSION = 4.0  # of a cell's count around its rate, from slice to slice
 _WIDTH = 1.5  # cells, of the surroundings
 _LEAST_CELLS = 500  # in a class of surroundings
@@ -46,7 +47,8 @@ class _Rates:
         self._noisy, self._activity = noisy, activity
         self._axis = Axis.of(noisy, scale)
         top = max(2.0, float(np.partition(noisy.mean(axis=0).ravel(), -2)[-2]))
-        self._grid = np.geomspace(_LEAST_RATE, 2 * top, _RATES) / self._axis.step
+        least = min(max(2 * _LEAST_RATE, _FINEST * scale / len(noisy) ** 0.5), top)
+        self._grid = np.append(_LEAST_RATE, np.geomspace(least, 2 * top, _RATES - 1)) / self._axis.step
         self._weighted = np.tensordot(activity, noisy, axes=1)  # (M, M)
         self._likelihood = np.zeros((noisy[0].size, _RATES), np.float32)  # log, of all slices learnt
         self._classes: Array | None = None
@@ -58,7 +60,8 @@ class _Rates:
     def predict(self, t: int) -> Slices:
         """(M, M)"""
         if len(self._noisy) == 1:
-            return np.maximum(neighbours(self._noisy[0], _WIDTH), 0)
+            # Nothing but the mean of all cells: what is around a cell in its own slice is for others to look at.
+            return np.full_like(self._noisy[0], max(_LEAST_RATE, float(self._noisy[0].mean())))
         surroundings, others = self._surroundings(t), self._others(t)
         if self._classes is None or self._priors is None:  # of rates, which are the same for all slices
             self._classes = _classes(surroundings)

@@ -21,7 +21,7 @@ Everything here is post-processing. The draws are seeded: two estimates are comp
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,32 +69,43 @@ class Noise:
 
 
 def estimated_risk(
-    noisy: Slices,
-    estimate: Estimate,
-    noise: Noise,
-    seed: int = 0,
-    weights: Slices | None = None,
-    cell_by_cell: bool = False,
+    noisy: Slices, estimate: Estimate, noise: Noise, seed: int = 0, weights: Slices | None = None
 ) -> float:
     """The mean squared error per cell, in pings squared, of what `estimate` makes of a noisy tensor (T, M, M).
 
     `weights` (M, M) or (T, M, M), of mean 1, say how much each cell matters; a cell's own noise may not be in its
-    weight. `cell_by_cell`: the estimate of a cell looks at no noisy count but the cell's own, so all can be pushed at
-    once. May come out below zero: it is an estimate, and differences between methods are more reliable than its level.
+    weight. May come out below zero: it is an estimate, and differences between methods are more reliable than its
+    level.
+    """
+    return estimated_risks(noisy, estimate, noise, [weights], seed)[0]
+
+
+def estimated_risks(
+    noisy: Slices,
+    estimate: Estimate,
+    noise: Noise,
+    weightings: Sequence[Slices | None],
+    seed: int = 0,
+    cell_by_cell: bool = False,
+) -> list[float]:
+    """The same under several weightings of the cells; None: all matter alike.
+
+    `cell_by_cell`: the estimate of a cell looks at no noisy count but the cell's own, so all can be pushed at once.
     """
     random = np.random.default_rng(seed)
-    matters = np.broadcast_to(np.float32(1) if weights is None else weights, noisy.shape)
-    found = estimate(noisy)
-    layers = zip(matters, noisy, found, strict=True)
-    residual = np.mean([np.mean(w * np.square(y - g, dtype=np.float64)) for w, y, g in layers])
     pushed = np.nonzero(np.ones_like(noisy, np.bool_)) if cell_by_cell else _one_in_each_block(noisy.shape, random)
     push = np.zeros_like(noisy)
     # Up first or down first, by chance: else what neighbours do to each other would add up.
     sign = random.choice(np.array([-1, 1], np.float32), pushed[0].shape)
     push[pushed] = sign * noise.pushes(pushed[0].shape, random)
-    followed = estimate(noisy + push)[pushed] - estimate(noisy - push)[pushed]
-    followed = sign * matters[pushed] * followed
-    return float(residual) + noise.reach * float(followed.mean(dtype=np.float64)) - noise.variance
+    residual = np.square(noisy - estimate(noisy))
+    followed = sign * (estimate(noisy + push)[pushed] - estimate(noisy - push)[pushed])
+    risks = []
+    for weights in weightings:
+        matters = np.broadcast_to(np.float32(1) if weights is None else weights, noisy.shape)
+        far = float(np.mean(matters * residual, dtype=np.float64))
+        risks.append(far + noise.reach * float(np.mean(matters[pushed] * followed, dtype=np.float64)) - noise.variance)
+    return risks
 
 
 def _one_in_each_block(shape: tuple[int, ...], random: np.random.Generator) -> tuple[NDArray[np.int64], ...]:

@@ -74,14 +74,13 @@ def range_queries(
 
 
 def hotspot_queries(truth: Tensor, seed: int, count: int = 1000) -> HotspotQueries:
-    """Cells uniform over the grid, in slices drawn by their pings.
+    """Cells of pings drawn at random: people ask from where they are.
 
     The threshold is the slice's true 99.9th percentile, at least one ping: what `nearest_hotspot` takes
     by default, but of the truth, so that every estimate is asked the same.
     """
     rng = np.random.default_rng(seed)
-    slices, _, _ = _ping_cells(truth, count, rng)
-    rows, columns = rng.integers(0, truth.shape[1], size=(2, count))
+    slices, rows, columns = _ping_cells(truth, count, rng)
     thresholds = np.zeros(count)
     for number, chosen in _by_slice(slices):
         thresholds[chosen] = max(float(np.percentile(truth[number], BUSY_PERCENTILE)), 1.0)

@@ -25,6 +25,7 @@ SMALL = (
     "synth.pings=6000",
     "privacy.total_pings=6000",
     "privacy.k=20",
+    "denoise.model=temporal",
     "denoise.vqvae={epochs: 1}",
     "denoise.blindspot={steps: 2, batch: 2, crop: 16}",
 )

@@ -53,7 +53,9 @@ def test_a_stage_too_early_names_the_one_before(
 @pytest.mark.parametrize(
     ("cells", "overrides"),
     [
-        pytest.param([("one", 5)] * 40, ["privacy.k=1000"], id="one user, one cell, k above everything"),
+        pytest.param(
+            [("one", 5)] * 40, ["privacy.k=1000", "denoise.model=auto"], id="one user, one cell, k above everything"
+        ),
         pytest.param([], ["grid.cells=18", "denoise={model: vqvae, vqvae: {epochs: 1}}"], id="no ping, M = 18, VQ-VAE"),
         pytest.param(
             [("a", 3), ("b", 4)],

@@ -85,7 +85,7 @@ def steps(config: ReleaseConfig) -> list[Step]:
             f"add {privacy.mechanism} noise to every cell, store once",
             str(privacy.epsilon),
         ),
-        Step("denoise", f"{config.denoise.model}{fusion}, from the noisy tensor alone", "0 (post-processing)"),
+        Step("denoise", f"{_model(config)}{fusion}, from the noisy tensor alone", "0 (post-processing)"),
         Step(
             "refine",
             f"scale from pings kept to all {privacy.total_pings:,} by {config.refine.method}",
@@ -93,6 +93,11 @@ def steps(config: ReleaseConfig) -> list[Step]:
         ),
         Step("publish", f"Delta tables cells and releases in {workspace.root}", "0"),
     ]
+
+
+def _model(config: ReleaseConfig) -> str:
+    tried = config.denoise.tried
+    return tried[0] if config.denoise.model != "auto" else f"the best of {', '.join(tried)} by its estimated error"
 
 
 def _bounded(config: ReleaseConfig) -> str:

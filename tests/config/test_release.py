@@ -36,6 +36,14 @@ def test_settings_of_a_model_that_is_not_used_make_no_difference(small_config: S
     assert used.release_id != small_config("denoise.model=vae", "denoise.vae.epochs=9").release_id
 
 
+def test_what_auto_may_choose_from_is_part_of_the_release(small_config: Small) -> None:
+    auto = small_config("denoise.model=auto")
+    assert auto.release_id != small_config("denoise.model=auto", "denoise.candidates=[temporal]").release_id
+    assert auto.release_id != small_config("denoise.model=auto", "denoise.blindspot.steps=7").release_id
+    assert auto.release_id == small_config("denoise.model=auto", "denoise.vqvae.epochs=9").release_id
+    assert small_config("denoise.candidates=[ridge]").release_id == small_config().release_id
+
+
 def test_how_a_network_is_trained_is_no_part_of_the_release(small_config: Small) -> None:
     """A training may be continued on another machine."""
     release = small_config("denoise.model=vqvae").release_id

@@ -58,9 +58,9 @@ def test_the_calibrated_prior_has_the_mean_of_what_was_counted() -> None:
     fused = fuse(2 * prior, noisy, Noise(8.0))  # a model that predicts twice too much
     assert fused.prior is not None
     assert fused.prior_deviation is not None
-    assert fused.prior.sum() == pytest.approx(noisy.sum(), rel=0.05)
+    assert fused.prior.sum() == pytest.approx(noisy.sum(), rel=0.1)
     busy = prior > np.quantile(prior, 0.9)
-    assert fused.prior[busy].sum() == pytest.approx(noisy[busy].sum(), rel=0.05)
+    assert fused.prior[busy].sum() == pytest.approx(noisy[busy].sum(), rel=0.1)
     # What is left after seeing the count can only be less than before.
     assert (fused.deviation[busy] < 1.05 * fused.prior_deviation[busy]).mean() > 0.9
 

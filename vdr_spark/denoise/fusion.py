@@ -56,7 +56,7 @@ class Fusion:
     @classmethod
     def fitted(cls, prior: Slices, noisy: Slices, noise: Noise) -> Fusion:
         axis, classes = Axis.of(noisy, noise.scale), _Classes.of(prior, noisy, noise)
-        sums, grid = np.zeros((classes.number, 4, _BINS + 1)), _fine_bins(prior)
+        sums, grid = np.zeros((classes.number, 3, _BINS + 1)), _fine_bins(prior)
         members = [classes.of_slice(t, prior[t]) for t in range(len(noisy))]
         for t, of_slice in enumerate(members):
             for which in range(classes.number):
@@ -97,8 +97,7 @@ class Fusion:
         mean, deviation = np.empty_like(prior), np.empty_like(prior)
         for fit, cells in self._by_class(t, prior):
             between = fit.bins.between(prior[cells])
-            # By a factor and not by the bin's mean: the largest bins are wide, and their peaks must stay peaks.
-            mean[cells] = np.maximum(prior[cells], _SMALLEST_MEAN) * between.mixed(fit.bins.factors)
+            mean[cells] = between.mixed(fit.bins.means)
             deviation[cells] = between.mixed(fit.prior_deviations)
         return mean, deviation
 
@@ -185,7 +184,6 @@ class _Bins:
     edges: Array
     centres: Array  # log of the predicted mean, where interpolation looks
     means: Array
-    factors: Array  # from predicted to calibrated means
 
     def of(self, prior: NDArray[np.float32]) -> NDArray[np.int64]:
         return np.searchsorted(self.edges, _log(prior))
@@ -211,23 +209,22 @@ def _fine_bins(prior: Slices) -> Array:
 
 
 def _sums(grid: Array, prior: NDArray[np.float32], noisy: NDArray[np.float32]) -> Array:
-    """Cells, sums of log prior, of prior and of noisy counts in each fine bin. (4, bins)"""
+    """Cells, sums of log prior and of noisy counts in each fine bin. (3, bins)"""
     logs = _log(prior)
     number = np.searchsorted(grid, logs)
-    summed = (None, logs, np.maximum(prior, _SMALLEST_MEAN), noisy)
-    return np.stack([np.bincount(number, weights, minlength=_BINS + 1) for weights in summed])
+    return np.stack([np.bincount(number, weights, minlength=_BINS + 1) for weights in (None, logs, noisy)])
 
 
 def _calibrated_bins(grid: Array, sums: Array) -> _Bins:
     """Fine bins joined until each holds enough cells, means taken from the noisy counts."""
     groups = _joined(sums[0])
-    cells, logs, predicted, counts = (np.array([row[group].sum() for group in groups]) for row in sums)
+    cells, logs, counts = (np.array([row[group].sum() for group in groups]) for row in sums)
     cells = np.maximum(cells, 1)
     # A larger prediction means a larger mean: pooling what contradicts that keeps small bins from following noise.
     rising = isotonic_regression(counts / cells, weights=cells).x
     means = np.maximum(rising, _SMALLEST_MEAN)
     edges = np.array([grid[group.stop - 1] for group in groups[:-1]])
-    return _Bins(edges, logs / cells, means, means * cells / np.maximum(predicted, _SMALLEST_MEAN))
+    return _Bins(edges, logs / cells, means)
 
 
 def _joined(cells: Array) -> list[slice]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from importlib.metadata import version
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from vdr_spark.config import ReleaseConfig
+from vdr_spark.denoise.stage import NOTES
 from vdr_spark.errors import LedgerConflict, StageMissing
 from vdr_spark.privacy.ledger import Ledger, State
 from vdr_spark.privacy.statement import UNIT, privacy_statement
@@ -53,8 +55,16 @@ def _append(frame: DataFrame, workspace: Workspace, name: str) -> None:
     append_once(frame, workspace.table(name), table, f"release:{workspace.release_id}")
 
 
+def _model(notes: dict[str, Any]) -> str:
+    """What denoised: `ridge+fusion`, or `auto: ridge+fusion` where it was chosen."""
+    chosen = notes.get("chosen", notes["model"])
+    fused = "+fusion" if notes["fusion"] and chosen != "identity" else ""
+    return ("auto: " if "chosen" in notes else "") + chosen + fused
+
+
 def _release_row(spark: SparkSession, config: ReleaseConfig, workspace: Workspace) -> DataFrame:
     grid, privacy = config.domain, config.privacy
+    denoised, refined = (read_json(workspace.stage(name)) for name in (NOTES, REFINEMENT))
     values = {
         "release_id": workspace.release_id,
         "draw_id": workspace.draw_id,
@@ -74,8 +84,10 @@ def _release_row(spark: SparkSession, config: ReleaseConfig, workspace: Workspac
         "k": privacy.bound,
         "bounding": privacy.bounding,
         "total_pings": privacy.total_pings,
-        "model": config.denoise.model + ("+fusion" if config.denoise.fused else ""),
-        "gamma": read_json(workspace.stage(REFINEMENT))["gamma"],
+        "model": _model(denoised),
+        "estimated_rmse": denoised["estimated_rmse"],
+        "gamma": refined["gamma"],
+        "kappa": refined["kappa"],
         "code_version": version("vdr-spark"),
         "configuration_hash": config.configuration_hash,
         "statement": json.dumps(privacy_statement(config), sort_keys=True),

@@ -57,7 +57,7 @@ def _append(frame: DataFrame, workspace: Workspace, name: str) -> None:
 
 def _model(notes: dict[str, Any]) -> str:
     """What denoised: `ridge+fusion`, or `auto: ridge+fusion` where it was chosen."""
-    chosen = notes.get("chosen", notes["model"])
+    chosen: str = notes.get("chosen", notes["model"])
     fused = "+fusion" if notes["fusion"] and chosen != "identity" else ""
     return ("auto: " if "chosen" in notes else "") + chosen + fused
 

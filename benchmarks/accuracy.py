@@ -246,7 +246,8 @@ def _estimate(noisy: NDArray[np.float32], config: ReleaseConfig) -> NDArray[np.f
     if config.privacy.bound == 1:  # every ping was kept: there is nothing to refine
         return tensor.counts
     total = config.privacy.total_pings
-    return refinement_of(config, pings_kept(noisy, total), total).applied(tensor).counts
+    refinement = refinement_of(config, pings_kept(noisy, total), total, has_prior=tensor.prior is not None)
+    return refinement.applied(tensor).counts
 
 
 def _figures(errors: list[Errors], seconds: list[float]) -> dict[str, float]:

@@ -45,12 +45,12 @@ def test_pings_kept_stays_within_what_is_possible(total: float, expected: float)
     ("method", "expected"), [("ratio", Refinement(2.5)), ("calibrated", Refinement(2.5, 0.4**0.5))], ids=str
 )
 def test_factor_and_kappa_by_method(small_config: Small, method: str, expected: Refinement) -> None:
-    assert refinement_of(small_config(f"refine.method={method}"), 400.0, 1000.0) == expected
+    assert refinement_of(small_config(f"refine.method={method}"), 400.0, 1000.0, has_prior=True) == expected
 
 
 def test_the_paper_s_factor_leaves_deviations_from_the_prior_alone(small_config: Small) -> None:
     config = small_config("refine.method=gamma")
-    assert refinement_of(config, 400.0, 1000.0) == Refinement(gamma(config, 400.0, 1000.0), 1.0)
+    assert refinement_of(config, 400.0, 1000.0, has_prior=True) == Refinement(gamma(config, 400.0, 1000.0), 1.0)
 
 
 def test_kappa_is_one_where_all_pings_are_kept() -> None:
@@ -67,9 +67,10 @@ def test_chance_of_what_was_kept_is_taken_back_and_widens_the_error_bars() -> No
     assert refined.deviation[0, 0, 0] == pytest.approx(4 * (0.25 * 9 + 0.25 * 64) ** 0.5)
 
 
-def test_without_a_prior_counts_are_scaled_only() -> None:
+def test_without_a_prior_counts_are_scaled_only(small_config: Small) -> None:
+    assert refinement_of(small_config("refine.method=calibrated"), 400.0, 1000.0, has_prior=False) == Refinement(2.5)
     counts = np.array([[[3.0]]], np.float32)
-    refined = Refinement(4.0, 0.5).applied(Tensor(counts, counts))
+    refined = Refinement(4.0).applied(Tensor(counts, counts))
     assert refined.counts[0, 0, 0] == 12
     assert refined.deviation is not None
     assert refined.deviation[0, 0, 0] == 12

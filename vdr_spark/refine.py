@@ -42,7 +42,9 @@ class Refinement:
     def applied(self, tensor: Tensor) -> Tensor:
         """The tensor of all pings. What was left to chance in the keeping widens the error bars."""
         counts, deviation, factor = tensor.counts, tensor.deviation, np.float32(self.factor)
-        if tensor.prior is not None and tensor.prior_deviation is not None and self.kappa < 1:
+        if self.kappa < 1:
+            assert tensor.prior is not None
+            assert tensor.prior_deviation is not None
             kappa = np.float32(self.kappa)
             counts = tensor.prior + kappa * (counts - tensor.prior)
             if deviation is not None:
@@ -58,19 +60,19 @@ def refine(files: Sequence[str], config: ReleaseConfig) -> bool:
         return False
     denoised = read_tensor(workspace.stage(DENOISED), config.grid.cells)
     kept, total = pings_of_region(files, config)
-    refinement = refinement_of(config, kept, total)
+    refinement = refinement_of(config, kept, total, has_prior=denoised.prior is not None)
     notes: dict[str, Any] = {"method": config.refine.method, "gamma": refinement.factor, "kappa": refinement.kappa}
     write_json(workspace.stage(REFINEMENT), notes | {"estimated_kept": kept})
     write_tensor(workspace.stage(REFINED), refinement.applied(denoised))
     return True
 
 
-def refinement_of(config: ReleaseConfig, kept: float, total: float) -> Refinement:
-    """From n and N, by the configuration's method."""
+def refinement_of(config: ReleaseConfig, kept: float, total: float, has_prior: bool) -> Refinement:
+    """From n and N, by the configuration's method. Without a prior there is nothing to draw a count towards."""
     method = config.refine.method
     if method == "gamma":
         return Refinement(gamma(config, kept, total))
-    return Refinement(total / kept, kappa(kept, total) if method == "calibrated" else 1.0)
+    return Refinement(total / kept, kappa(kept, total) if method == "calibrated" and has_prior else 1.0)
 
 
 def pings_of_region(files: Sequence[str], config: ReleaseConfig) -> tuple[float, float]:

@@ -80,7 +80,11 @@ RELEASES = Table(
         ("bounding", "STRING", "how they were chosen"),
         ("total_pings", "BIGINT", "N, declared public"),
         ("model", "STRING", "denoiser; where `auto` chose it, the one it chose"),
-        ("estimated_rmse", "DOUBLE", "of a cell's count of kept pings, estimated from the noisy tensor alone"),
+        (
+            "estimated_rmse",
+            "DOUBLE",
+            "of a cell's count of kept pings, from the noisy tensor alone; null: too small to tell",
+        ),
         ("gamma", "DOUBLE", "factor from pings kept to all pings"),
         ("kappa", "DOUBLE", "share of a cell's deviation from what was expected that is released"),
         ("code_version", "STRING", "of vdr-spark"),

@@ -35,6 +35,18 @@ def test_a_peak_nobody_predicted_is_kept() -> None:
     assert fused.counts[4, 30, 30] < 40
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_lone_spike_keeps_its_height(seed: int) -> None:
+    """Bins that never saw one must not have a say about it."""
+    rng = np.random.default_rng(seed)
+    rate = rng.gamma(0.3, 3.0, (1, 60, 60)).repeat(12, axis=0)
+    truth = rng.poisson(rate).astype(np.float32)
+    truth[5, 20, 20] = 500
+    noisy = truth + rng.laplace(0, 1, truth.shape).round().astype(np.float32)
+    fused = fuse(temporal_prior(noisy, 2.0).mean, noisy, Noise(1.0))
+    assert fused.counts[5, 20, 20] == pytest.approx(500, abs=10)
+
+
 def test_a_useless_prior_does_no_harm() -> None:
     truth = city()
     noisy = with_noise(truth)
@@ -62,7 +74,7 @@ def test_the_calibrated_prior_has_the_mean_of_what_was_counted() -> None:
     busy = prior > np.quantile(prior, 0.9)
     assert fused.prior[busy].sum() == pytest.approx(noisy[busy].sum(), rel=0.1)
     # What is left after seeing the count can only be less than before.
-    assert (fused.deviation[busy] < 1.05 * fused.prior_deviation[busy]).mean() > 0.9
+    assert (fused.deviation[busy] < 1.05 * fused.prior_deviation[busy]).mean() > 0.85
 
 
 def test_steady_cells_follow_the_model_and_volatile_ones_their_count() -> None:

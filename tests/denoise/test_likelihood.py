@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from vdr_spark.denoise.likelihood import Axis, heavy_tail, negative_binomial
+from vdr_spark.denoise.risk import Noise
 
 
 def test_seen_through_the_noise_by_brute_force() -> None:
@@ -41,14 +42,27 @@ def test_the_tail_is_heavy_and_adds_up() -> None:
     assert tail[99] / tail[399] == pytest.approx(8)  # (400 / 100) ** 1.5
 
 
-@pytest.mark.parametrize("scale", [0.3, 8.0, 1e6])
-def test_tables_stay_short_and_steps_finer_than_the_noise(scale: float) -> None:
-    noisy = np.array([-5.0, 0.4, 3.0, 1e9], np.float32)
-    axis = Axis.of(noisy, scale)
+@pytest.mark.parametrize("noise", [Noise(0.3), Noise(8.0), Noise(1e6), Noise(0.3, 2**20), Noise(1e-5, 2**20)], ids=str)
+def test_tables_stay_short_and_steps_finer_than_the_noise(noise: Noise) -> None:
+    noisy = np.array([-5.0, 0.0, 1e-5, 1e12], np.float32)
+    axis = Axis.of(noisy, noise)
     assert axis.largest <= 4096
-    assert axis.step <= max(1.0, scale / 60)
-    assert axis.scale * axis.step == pytest.approx(scale)
+    assert axis.step <= max(1.0 if noise.unit == 1 else noise.scale / 4, noise.scale / 60)
+    assert axis.scale * axis.step == pytest.approx(noise.scale)
     places = axis.places(noisy)
     assert places.min() == 0
     assert places.max() == axis.largest
     np.testing.assert_array_equal(axis.is_beyond(noisy), [False, False, False, True])
+
+
+@pytest.mark.parametrize("noise", [Noise(5.0), Noise(128.0), Noise(5.0, 2**20)], ids=str)
+def test_the_largest_noisy_count_is_no_exception(noise: Noise) -> None:
+    """It is likely to be the largest because of its noise: it must not be released as it is."""
+    noisy = np.random.default_rng(0).laplace(0, noise.scale, 1000).astype(np.float32)
+    assert not Axis.of(noisy, noise).is_beyond(noisy + 2 * np.float32(noise.scale)).any()
+
+
+def test_a_mean_far_beyond_the_axis_is_all_at_its_end() -> None:
+    mass = negative_binomial(np.arange(50.0), 1e7, 200.0)
+    assert mass.sum() == pytest.approx(1)
+    assert mass.argmax() == 49

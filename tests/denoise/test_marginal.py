@@ -10,7 +10,7 @@ from vdr_spark.denoise.likelihood import Axis, heavy_tail, negative_binomial
 from vdr_spark.denoise.marginal import MarginalLikelihood
 
 AXIS = Axis(300, 1.0, 8.0)
-LIKELIHOOD = MarginalLikelihood(AXIS, 1e-3, 500.0, torch.device("cpu"))
+LIKELIHOOD = MarginalLikelihood(AXIS, (1e-3, 500.0), (0.1, 20.0), torch.device("cpu"))
 
 
 def direct(mean: float, dispersion: float, tail: float, place: int) -> float:

@@ -30,6 +30,27 @@ def test_busy_and_empty_cells_have_weights_of_their_own() -> None:
     assert (predicted > 0).all()  # never below a share of what was expected
 
 
+def test_a_handful_of_cells_is_not_learnt_by_heart() -> None:
+    """Eight busy cells and as many features: they could be predicted exactly, noise and all."""
+    rng = np.random.default_rng(2)
+    expected = np.full((1, 60, 60), 10, np.float32)
+    expected[0, 0, :8] = 300
+    features = rng.normal(size=(1, 8, 60, 60)).astype(np.float32)
+    noisy = expected + rng.normal(0, 20, expected.shape).astype(np.float32)
+    regression = Regression.fitted(features.__getitem__, expected, noisy, 400.0, [0])
+    error = regression.predict(features[0], expected[0]) - expected[0]
+    assert abs(error[0, :8]).max() < 10
+    np.testing.assert_array_equal(regression.weights[3], regression.weights[2])
+
+
+def test_too_few_cells_altogether_change_nothing() -> None:
+    rng = np.random.default_rng(3)
+    expected = np.full((1, 5, 5), 10, np.float32)
+    features = rng.normal(size=(1, 8, 5, 5)).astype(np.float32)
+    regression = Regression.fitted(features.__getitem__, expected, 2 * expected, 1.0, [0])
+    assert not regression.weights.any()
+
+
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_features_that_say_nothing_change_nothing(value: float) -> None:
     expected = np.full((2, 5, 5), 3, np.float32)

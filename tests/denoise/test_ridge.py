@@ -49,10 +49,15 @@ def test_it_is_blind() -> None:
     assert abs(learnt) < 0.01 * NOISE.variance
 
 
-@pytest.mark.parametrize("shape", [(1, 12, 12), (2, 9, 9), (3, 2, 2), (5, 16, 16), (576, 4, 4)], ids=str)
+@pytest.mark.parametrize("shape", [(1, 12, 12), (2, 9, 9), (3, 2, 2), (5, 16, 16)], ids=str)
 @pytest.mark.parametrize("value", [0.0, -4.0, 5e4])
 def test_any_shape_and_constant_tensors(shape: tuple[int, int, int], value: float) -> None:
     prior = prior_of(np.full(shape, value, np.float32))
     assert prior.shape == shape
     assert np.isfinite(prior).all()
     assert (prior >= 0).all()
+
+
+def test_hundreds_of_slices() -> None:
+    prior = prior_of(with_noise(np.full((576, 4, 4), 9, np.float32)))
+    assert prior.mean() == pytest.approx(9, rel=0.25)

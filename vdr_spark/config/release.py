@@ -30,6 +30,8 @@ from vdr_spark.config.settings import (
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.grid import Grid
 
+_DENOISING = 2  # raised when the same settings come to give another release
+
 
 class ReleaseConfig(Section):
     """Everything one release needs to know."""
@@ -140,6 +142,7 @@ class ReleaseConfig(Section):
     def release_id(self) -> str:
         """Identifies what is published: a draw and how it was denoised and refined."""
         settings: dict[str, Any] = {
+            "denoising": _DENOISING,
             "model": self.denoise.model,
             "fused": self.denoise.fused,
             "refine": self.refine.method,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from vdr_spark.denoise.neighbours import noise_left, smoothed
 from vdr_spark.denoise.risk import Estimate, Noise, estimated_risks
+from vdr_spark.denoise.spread import spread_slices
 
 _SMOOTHING = 1.0  # cells, of the map that says where people are
 _MOST_SLICES = 12  # that are looked at
@@ -21,9 +23,9 @@ EstimateOf = Callable[[list[int]], Estimate]
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Of a tensor of kept pings. Estimates: they may be wrong by a few percent, and differences are more reliable."""
+    """Of a tensor of kept pings, estimated. Differences between models are more reliable than levels."""
 
-    rmse: float  # pings a cell, all cells alike
+    rmse: float | None  # pings a cell, all cells alike; None: less than the estimate's own error can tell
     busy_error: float  # mean squared error where people are, relative to the noise's own; 1: as bad as not denoising
 
     @classmethod
@@ -31,7 +33,7 @@ class Accuracy:
         """Of a noisy tensor as it is."""
         return cls(noise.variance**0.5, noise.variance / max(noise.variance, 1.0))
 
-    def as_notes(self) -> dict[str, float]:
+    def as_notes(self) -> dict[str, float | None]:
         return {"estimated_rmse": self.rmse, "estimated_busy_error": self.busy_error}
 
 
@@ -43,12 +45,15 @@ def estimated_accuracy(
     `cell_by_cell`: an estimate depends on no noisy count of its slice but the cell's own, as after fusion of a blind
     prior that is held fixed.
     """
-    some = np.unique(np.linspace(0, len(noisy) - 1, _MOST_SLICES).round().astype(int))
+    some = spread_slices(len(noisy), _MOST_SLICES)
     total = noisy.sum(axis=0, dtype=np.float64)
     weights = np.stack([busyness(total - noisy[t], len(noisy) - 1, noise) for t in some])
-    estimate = estimate_of(some.tolist())
+    estimate = estimate_of(some)
     alike, busy = estimated_risks(noisy[some], estimate, noise, [None, weights], seed, cell_by_cell)
-    return Accuracy(max(0.0, alike) ** 0.5, busy / max(noise.variance, 1.0))
+    # The squares of all noise are as large as expected up to so much: sqrt(5) deviations of one cell's.
+    uncertain = math.sqrt(5 / noisy[some].size) * noise.variance
+    told = float(alike.mean()) if alike.mean() > 2 * uncertain else None
+    return Accuracy(None if told is None else told**0.5, float(busy.mean()) / max(noise.variance, 1.0))
 
 
 def busyness(total: NDArray[np.float64], slices: int, noise: Noise) -> Slices:

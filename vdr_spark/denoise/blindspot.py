@@ -28,6 +28,7 @@ from vdr_spark.denoise.models.blindspot import BlindspotNetwork, Correction
 from vdr_spark.denoise.neighbours import smoothed
 from vdr_spark.denoise.regression import Regression
 from vdr_spark.denoise.risk import Noise
+from vdr_spark.denoise.spread import spread_slices
 from vdr_spark.progress import Progress, Silent
 
 _STEPS_PER_EPOCH = 50
@@ -104,15 +105,18 @@ def _trained(
     noisy: Slices, noise: Noise, view: _View, settings: BlindspotSettings, folder: str, progress: Progress
 ) -> BlindspotNetwork:
     """A network that makes the noisy counts of some slices as probable as it can."""
-    chosen = np.unique(np.linspace(0, len(noisy) - 1, _SLICES_HELD).round().astype(int)).tolist()
+    chosen = spread_slices(len(noisy), _SLICES_HELD)
     held = [view.of(t) for t in chosen]
     device = held[0].others.device
-    axis = Axis.of(noisy, noise.scale)
+    axis = Axis.of(noisy, noise)
     largest = math.exp(max(float(seen.log_ridge.max()) for seen in held) + _LARGEST_CORRECTION)
-    likelihood = MarginalLikelihood(axis, _SMALLEST_MEAN, largest, device)
-    places = [torch.from_numpy(axis.places(noisy[t])).to(device) for t in chosen]
+    dispersions = [math.exp(_USUAL_DISPERSION + sign * _DISPERSION_REACH) for sign in (-1, 1)]
+    likelihood = MarginalLikelihood(axis, (_SMALLEST_MEAN, largest), (dispersions[0], dispersions[1]), device)
+    places = [torch.from_numpy(axis.places(noisy[t]).astype(np.int32)).to(device) for t in chosen]
     crops = _Crops(held, places, settings)
-    fingerprint = hashlib.sha256(noisy.tobytes() + repr(noise).encode()).hexdigest()[:16]
+    digest = hashlib.sha256(repr(noise).encode())
+    digest.update(np.ascontiguousarray(noisy).data)
+    fingerprint = digest.hexdigest()[:16]
     identity = Identity("blindspot", settings.model_dump(mode="json"), fingerprint)
     epochs = -(-settings.steps // _STEPS_PER_EPOCH)
     with torch.random.fork_rng(devices=[]), progress.task("denoise: train blindspot", epochs) as update:
@@ -153,7 +157,7 @@ def _train_epoch(
             _log_mean(seen, correction),
             _USUAL_DISPERSION + _DISPERSION_REACH * torch.tanh(correction.dispersion),
             _USUAL_TAIL + _TAIL_REACH * torch.tanh(correction.tail),
-            places,
+            places.long(),
         ).mean()
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]

@@ -20,6 +20,7 @@ from vdr_spark.denoise.neighbours import neighbours, noise_left, smoothed
 from vdr_spark.denoise.rates import rates_prior
 from vdr_spark.denoise.regression import Regression
 from vdr_spark.denoise.risk import Noise
+from vdr_spark.denoise.spread import spread_slices
 from vdr_spark.progress import Progress, Silent
 
 _MEAN_WIDTHS = (0.0, 1.0, 2.0, 4.0, 8.0)  # cells; of the mean of all other slices
@@ -38,7 +39,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Seen:
-    """All features of one slice, in pings, (C, M, M) each, and the deviation of the noise in each, (C,)."""
+    """All features of one slice, in pings, (C, M, M) each, and about the deviation of the noise in each, (C,)."""
 
     others: Image
     own: Image
@@ -57,12 +58,12 @@ class Features:
         progress = progress or Silent()
         self._noisy, self._noise = noisy, noise
         self._activity = slice_activity(noisy, noise.variance)
-        self._weighted = np.tensordot(self._activity, noisy, axes=1)  # (M, M)
+        self._weighted = np.tensordot(self._activity.astype(np.float32), noisy, axes=1)  # (M, M)
         self._weight = float((self._activity**2).sum())
         self._combinations = {width: self._best_combination(width) for width in _BEST_WIDTHS} if len(noisy) > 2 else {}
         day = round(slices_per_day)
         self._steps = (1, day) if 1 < day <= len(noisy) / 2 and slices_per_day == day else (1,)
-        self._rates = rates_prior(noisy, self._activity, noise.scale, progress)
+        self._rates = rates_prior(noisy, self._activity, noise, progress)
         self.expected = self._from_others_alone(progress)
         """What the other slices together make of every cell. (T, M, M)"""
         self._fusion = Fusion.fitted(self.expected, noisy, noise)
@@ -70,16 +71,13 @@ class Features:
     @property
     def to_learn_from(self) -> list[int]:
         """Slices, evenly spread."""
-        spread = np.linspace(0, len(self._noisy) - 1, _SLICES_TO_LEARN_FROM).round().astype(int)
-        return [int(t) for t in np.unique(spread)]
+        return spread_slices(len(self._noisy), _SLICES_TO_LEARN_FROM)
 
     def of(self, t: int) -> Seen:
         others, others_noise = self._other_slices(t)
         own, own_noise = self._own_slice(t)
-        expected_noise = np.sqrt(self._noise.variance * self._share_of_mean(t))
-        return Seen(
-            np.concatenate([others, self.expected[t][None]]), own, np.append(others_noise, expected_noise), own_noise
-        )
+        others = np.concatenate([others, self.expected[t][None]])
+        return Seen(others, own, np.append(others_noise, others_noise[0]), own_noise)  # as noisy as the rates
 
     def _from_others_alone(self, progress: Progress) -> Slices:
         """A regression of its own: the cells around are judged by how far they are from a good guess, not any guess."""
@@ -121,7 +119,8 @@ class Features:
         found = [(neighbours(surprise, width), noise_left(width, with_own=False)) for width in _SURPRISE_WIDTHS]
         for width in _RATIO_WIDTHS:
             # So many times as busy as expected; half a ping more or less says nothing.
-            ratio = (neighbours(posterior, width) + 0.5) / (neighbours(expected, width) + 0.5)
+            above, below = (np.maximum(neighbours(image, width), 0) for image in (posterior, expected))
+            ratio = (above + 0.5) / (below + 0.5)
             found.append((expected * (ratio - 1), noise_left(width, with_own=False)))
         found += [(neighbours(residual, width), noise_left(width, with_own=False)) for width in _RESIDUAL_WIDTHS]
         return self._stacked(found)
@@ -148,7 +147,7 @@ class Features:
         near: Image = np.mean([self._noisy[s] * (self._activity[t] / self._activity[s]) for s in both], axis=0)
         return near
 
-    def _best_combination(self, width: float) -> Array:
+    def _best_combination(self, width: float) -> NDArray[np.float32]:
         """Weights of the other slices in the best linear prediction of each, where all are smoothed. (T, T)
 
         With P the inverse of the slices' second moments, noise included, slice t is best predicted by weights
@@ -160,6 +159,8 @@ class Features:
         moments = ((smooth * importance.ravel().astype(np.float32)) @ smooth.T).astype(np.float64)
         moments += (_RIDGE * np.trace(moments) / len(smooth) + 1e-12) * np.eye(len(smooth))
         precision = np.linalg.inv(moments)
-        weights: Array = -precision / np.diag(precision)[:, None]
+        weights = -precision / np.diag(precision)[:, None]
         np.fill_diagonal(weights, 0)
-        return weights
+        # Single precision: else every combination would make a copy of the tensor in double precision.
+        single: NDArray[np.float32] = weights.astype(np.float32)
+        return single

@@ -23,6 +23,7 @@ from scipy.optimize import isotonic_regression
 
 from vdr_spark.denoise.likelihood import Axis, heavy_tail, negative_binomial
 from vdr_spark.denoise.risk import Noise
+from vdr_spark.denoise.spread import spread_slices
 from vdr_spark.denoise.volatility import Volatility
 from vdr_spark.progress import Progress, Silent
 from vdr_spark.tensor_file import Tensor
@@ -31,7 +32,7 @@ _BINS = 40  # of predicted means, equally wide in the logarithm
 _LEAST_CELLS = 400  # in a bin; sparser ones are joined to their neighbour
 _SMALLEST_MEAN = 1e-4  # predictions below are one bin
 _DISPERSIONS = np.geomspace(0.02, 200, 13)  # r of the negative binomial; the last is as good as Poisson
-_TAIL_WEIGHTS = np.array([0.0, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1])
+_TAIL_WEIGHTS = np.array([1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1])
 
 _CLASSES = 5  # of cells by volatility, equally many
 _FEWEST_SLICES = 4  # that show which cells are volatile
@@ -55,8 +56,8 @@ class Fusion:
 
     @classmethod
     def fitted(cls, prior: Slices, noisy: Slices, noise: Noise) -> Fusion:
-        axis, classes = Axis.of(noisy, noise.scale), _Classes.of(prior, noisy, noise)
-        sums, grid = np.zeros((classes.number, 3, _BINS + 1)), _fine_bins(prior)
+        axis, classes = Axis.of(noisy, noise), _Classes.of(prior, noisy, noise)
+        sums, grid = np.zeros((classes.number, 3, _BINS + 1)), classes.grid
         members = [classes.of_slice(t, prior[t]) for t in range(len(noisy))]
         for t, of_slice in enumerate(members):
             for which in range(classes.number):
@@ -121,7 +122,7 @@ class _Classes:
         if len(noisy) < _FEWEST_SLICES:
             return cls(grid, np.empty((_BINS + 1, 0)), None)
         volatility = Volatility(noisy, noise.variance)
-        some = np.unique(np.linspace(0, len(noisy) - 1, _SLICES_FOR_CLASSES).round().astype(int))
+        some = spread_slices(len(noisy), _SLICES_FOR_CLASSES)
         bins = np.concatenate([np.searchsorted(grid, _log(prior[t])).ravel() for t in some])
         values = np.concatenate([volatility.of(t).ravel() for t in some])
         order = np.argsort(bins, kind="stable")

@@ -15,26 +15,34 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 from scipy.special import gammaln
 
+from vdr_spark.denoise.risk import Noise
+
 _TAIL_EXPONENT = -1.5
-_LARGEST = 1 << 12  # places of an axis, if the noise is small; larger noisy counts are taken for what they are
+_LARGEST = 1 << 12  # places of an axis; noisy counts beyond are far above the noise, and taken for what they are
 _STEPS = 64  # in the scale of large noise: finer counts make no difference, only longer tables
+_LEAST_STEPS = 4  # in the scale of small noise on fractions of pings
+_ABOVE = 10.0  # scales of the noise between the largest noisy count and the end of the axis
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Axis:
-    """Counts as places 0 .. n_max in tables: whole pings, or steps of several pings where the noise is large."""
+    """Counts as places 0 .. n_max in tables: whole pings, or larger steps where the noise is large.
+
+    Where pings have weights, and the noise is small, steps are fractions of a ping, as counts are.
+    """
 
     largest: int  # n_max, in steps
     step: float  # in pings
     scale: float  # of the noise, in steps
 
     @classmethod
-    def of(cls, noisy: NDArray[np.float32], scale: float) -> Axis:
-        step = max(1.0, scale / _STEPS)
-        largest = int(np.clip(float(noisy.max()) / step, 8, _LARGEST))
-        return cls(largest, step, scale / step)
+    def of(cls, noisy: NDArray[np.float32], noise: Noise) -> Axis:
+        whole = 1.0 if noise.unit == 1 else min(1.0, max(noise.scale / _LEAST_STEPS, 1 / noise.unit))
+        step = max(whole, noise.scale / _STEPS)
+        largest = math.ceil(np.clip((float(noisy.max()) + _ABOVE * noise.scale) / step, 8, _LARGEST))
+        return cls(largest, step, noise.scale / step)
 
     @property
     def n(self) -> Array:
@@ -42,7 +50,7 @@ class Axis:
         return np.arange(self.largest + 1, dtype=np.float64)
 
     def places(self, noisy: NDArray[np.float32]) -> NDArray[np.int64]:
-        """Of noisy counts, in any shape. Weighted pings give fractions, which are rounded."""
+        """Of noisy counts, in any shape, rounded."""
         return np.rint(np.clip(noisy / np.float32(self.step), 0, self.largest)).astype(np.int64)
 
     def is_beyond(self, noisy: NDArray[np.float32]) -> NDArray[np.bool_]:
@@ -67,7 +75,7 @@ def negative_binomial(n: Array, mean: float, dispersion: float) -> Array:
         + dispersion * math.log(dispersion / (dispersion + mean))
         + n * math.log(mean / (dispersion + mean))
     )
-    mass: Array = np.exp(logs)
+    mass: Array = np.exp(logs - logs.max())  # the largest is 1, however far the mean lies beyond n_max
     mass /= mass.sum()
     return mass
 

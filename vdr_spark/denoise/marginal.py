@@ -14,20 +14,23 @@ from vdr_spark.denoise.likelihood import Axis, heavy_tail, negative_binomial
 
 _MEANS = 64  # of the table, in equal steps of the logarithm
 _DISPERSIONS = 12
-_DISPERSION_RANGE = (0.05, 100.0)
 
 
 class MarginalLikelihood:
     """Of noisy counts under a negative binomial mixed with the heavy tail, seen through the noise."""
 
-    def __init__(self, axis: Axis, smallest_mean: float, largest_mean: float, device: torch.device) -> None:
-        means = np.geomspace(smallest_mean, max(largest_mean, 2 * smallest_mean), _MEANS)
-        dispersions = np.geomspace(*_DISPERSION_RANGE, _DISPERSIONS)
-        logs = [[_log_seen(axis, negative_binomial(axis.n, m / axis.step, r)) for r in dispersions] for m in means]
+    def __init__(
+        self, axis: Axis, means: tuple[float, float], dispersions: tuple[float, float], device: torch.device
+    ) -> None:
+        """Means and dispersions from the first of each pair to the second."""
+        of_means = np.geomspace(means[0], max(means[1], 2 * means[0]), _MEANS)
+        of_dispersions = np.geomspace(*dispersions, _DISPERSIONS)
+        in_steps = of_means / axis.step
+        logs = [[_log_seen(axis, negative_binomial(axis.n, m, r)) for r in of_dispersions] for m in in_steps]
         self._table = torch.tensor(np.array(logs), dtype=torch.float32, device=device)  # (means, dispersions, counts)
         self._tail = torch.tensor(_log_seen(axis, heavy_tail(axis.n)), dtype=torch.float32, device=device)
-        self._means = _Steps(math.log(means[0]), math.log(means[1] / means[0]), _MEANS)
-        self._dispersions = _Steps(math.log(dispersions[0]), math.log(dispersions[1] / dispersions[0]), _DISPERSIONS)
+        self._means = _Steps(of_means)
+        self._dispersions = _Steps(of_dispersions)
 
     def log(self, log_mean: Tensor, log_dispersion: Tensor, tail_logit: Tensor, places: Tensor) -> Tensor:
         """Up to a constant, with gradients for all but the places of the noisy counts; any shape, all the same."""
@@ -45,8 +48,9 @@ class MarginalLikelihood:
 class _Steps:
     """Equal steps of a logarithm."""
 
-    def __init__(self, first: float, step: float, number: int) -> None:
-        self._first, self._step, self._number = first, step, number
+    def __init__(self, values: NDArray[np.float64]) -> None:
+        self._first, self._number = math.log(values[0]), len(values)
+        self._step = math.log(values[1] / values[0])
 
     def of(self, logs: Tensor) -> tuple[Tensor, Tensor]:
         """The step below each value, and how far on the way to the next."""

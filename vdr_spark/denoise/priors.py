@@ -22,9 +22,6 @@ from vdr_spark.progress import Progress
 if TYPE_CHECKING:
     from vdr_spark.denoise.training import Run
 
-if TYPE_CHECKING:
-    pass
-
 Slices = NDArray[np.float32]
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vdr_spark.denoise.likelihood import Axis, negative_binomial
 from vdr_spark.denoise.neighbours import neighbours
+from vdr_spark.denoise.risk import Noise
 from vdr_spark.progress import Progress, Silent
 
 _RATES = 24  # values of the grid: as good as none, then equal steps of the logarithm
@@ -28,10 +29,10 @@ Slices = NDArray[np.float32]
 Array = NDArray[np.float64]
 
 
-def rates_prior(noisy: Slices, activity: Array, scale: float, progress: Progress | None = None) -> Slices:
+def rates_prior(noisy: Slices, activity: Array, noise: Noise, progress: Progress | None = None) -> Slices:
     """Predict every slice of a noisy tensor (T, M, M) from the other ones; nothing of a cell's own noise is in it."""
     with (progress or Silent()).task("denoise: rates of cells", 2 * len(noisy)) as update:
-        rates = _Rates(noisy, activity, scale)
+        rates = _Rates(noisy, activity, noise)
         for t in range(len(noisy)):
             rates.learn(t)
             update(t + 1, "")
@@ -43,13 +44,13 @@ def rates_prior(noisy: Slices, activity: Array, scale: float, progress: Progress
 
 
 class _Rates:
-    def __init__(self, noisy: Slices, activity: Array, scale: float) -> None:
+    def __init__(self, noisy: Slices, activity: Array, noise: Noise) -> None:
         self._noisy, self._activity = noisy, activity
-        self._axis = Axis.of(noisy, scale)
+        self._axis = Axis.of(noisy, noise)
         top = max(2.0, float(np.partition(noisy.mean(axis=0).ravel(), -2)[-2]))
-        least = min(max(2 * _LEAST_RATE, _FINEST * scale / len(noisy) ** 0.5), top)
+        least = min(max(2 * _LEAST_RATE, _FINEST * noise.scale / len(noisy) ** 0.5), top)
         self._grid = np.append(_LEAST_RATE, np.geomspace(least, 2 * top, _RATES - 1)) / self._axis.step
-        self._weighted = np.tensordot(activity, noisy, axes=1)  # (M, M)
+        self._weighted = np.tensordot(activity.astype(np.float32), noisy, axes=1)  # (M, M)
         self._likelihood = np.zeros((noisy[0].size, _RATES), np.float32)  # log, of all slices learnt
         self._classes: Array | None = None
         self._priors: Array | None = None

@@ -17,6 +17,7 @@ from vdr_spark.progress import Progress, Silent
 _CLASS_EDGES = (0.05, 1.6, 50.0)  # pings expected in a cell
 _DISPERSION = 3.0  # of counts around the prediction: how much less a busy cell's deviation says
 _RIDGE = 1e-3  # of each feature's own weight
+_CELLS_PER_WEIGHT = 50  # at least; fewer could be learnt by heart, noise and all
 _LEAST_SHARE = 0.05  # of what was expected, that a prediction never falls below
 
 Slices = NDArray[np.float32]
@@ -51,7 +52,7 @@ class Regression:
                 for of_class, cells in zip(moments, _classes(before), strict=True):
                     of_class.add(features[:, cells], missing[cells], precision[cells])
                 update(number, "")
-        return cls(np.stack([of_class.solved() for of_class in moments]))
+        return cls(np.stack([of_class.solved() for of_class in _pooled(moments)]))
 
     def predict(self, features: Image, expected: Image) -> Image:
         """Of one slice. (C, M, M), (M, M) -> (M, M)"""
@@ -66,19 +67,45 @@ class _Moments:
     """Sums over the cells of one class, of which its weights follow."""
 
     def __init__(self) -> None:
-        self._squares: Array | float = 0.0  # (C, C)
-        self._products: Array | float = 0.0  # (C,)
+        self._cells = 0
+        self._squares: Array = np.zeros(())  # (C, C)
+        self._products: Array = np.zeros(())  # (C,)
 
     def add(self, features: Image, missing: Image, precision: Image) -> None:
         weighted = features * precision  # (C, cells)
+        self._cells += features.shape[1]
         self._squares = self._squares + (weighted @ features.T).astype(np.float64)
         self._products = self._products + (weighted @ missing).astype(np.float64)
 
+    def __add__(self, other: _Moments) -> _Moments:
+        both = _Moments()
+        both._cells = self._cells + other._cells
+        both._squares, both._products = self._squares + other._squares, self._products + other._products
+        return both
+
+    @property
+    def are_enough(self) -> bool:
+        return self._cells >= _CELLS_PER_WEIGHT * len(self._products)
+
     def solved(self) -> Array:
+        if not self.are_enough:
+            return np.zeros_like(self._products)
         size = np.sqrt(np.diag(self._squares)) + 1e-12
         relative = self._squares / size / size[:, None] + _RIDGE * np.eye(len(size))
         weights: Array = np.linalg.solve(relative, self._products / size) / size
         return weights
+
+
+def _pooled(moments: list[_Moments]) -> list[_Moments]:
+    """Classes of too few cells join their neighbours: a few cells' noise could be learnt by heart."""
+    pooled = list(moments)
+    for place in range(len(pooled) - 1, 0, -1):  # from the busiest down
+        if not pooled[place].are_enough:
+            pooled[place - 1] += pooled[place]
+    last = next((of_class for of_class in pooled if of_class.are_enough), pooled[0])
+    for place, of_class in enumerate(pooled):
+        last = pooled[place] = of_class if of_class.are_enough else last
+    return pooled
 
 
 def _flat(features: Image) -> Image:

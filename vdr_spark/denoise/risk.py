@@ -77,7 +77,7 @@ def estimated_risk(
     weight. May come out below zero: it is an estimate, and differences between methods are more reliable than its
     level.
     """
-    return estimated_risks(noisy, estimate, noise, [weights], seed)[0]
+    return float(estimated_risks(noisy, estimate, noise, [weights], seed)[0].mean())
 
 
 def estimated_risks(
@@ -87,8 +87,8 @@ def estimated_risks(
     weightings: Sequence[Slices | None],
     seed: int = 0,
     cell_by_cell: bool = False,
-) -> list[float]:
-    """The same under several weightings of the cells; None: all matter alike.
+) -> list[NDArray[np.float64]]:
+    """The same for each slice, under several weightings of the cells; None: all matter alike. (T,) each
 
     `cell_by_cell`: the estimate of a cell looks at no noisy count but the cell's own, so all can be pushed at once.
     """
@@ -103,8 +103,9 @@ def estimated_risks(
     risks = []
     for weights in weightings:
         matters = np.broadcast_to(np.float32(1) if weights is None else weights, noisy.shape)
-        far = float(np.mean(matters * residual, dtype=np.float64))
-        risks.append(far + noise.reach * float(np.mean(matters[pushed] * followed, dtype=np.float64)) - noise.variance)
+        far = np.mean(matters * residual, axis=(1, 2), dtype=np.float64)
+        slope = np.bincount(pushed[0], matters[pushed] * followed, len(noisy)) / np.bincount(pushed[0])
+        risks.append(far + noise.reach * slope - noise.variance)
     return risks
 
 

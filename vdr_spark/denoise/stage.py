@@ -14,7 +14,7 @@ from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.accuracy import Accuracy, estimated_accuracy
 from vdr_spark.denoise.fusion import Fusion
 from vdr_spark.denoise.priors import PRIORS, Prior, Task
-from vdr_spark.denoise.risk import Estimate
+from vdr_spark.denoise.risk import Estimate, Noise
 from vdr_spark.denoise.slices import read_region
 from vdr_spark.progress import Progress, Silent
 from vdr_spark.tensor_file import Tensor, write_tensor
@@ -47,39 +47,44 @@ def denoise_tensor(
     `auto` tries all its candidates and keeps the one whose estimated error where people are is the least.
     """
     settings, task = config.denoise, Task(noisy, config, folder, progress)
-    best, errors = None, {}
+    best: _Candidate | None = None
+    errors: dict[str, float] = {}
     for model in settings.tried:
-        denoised = _denoised(model, task)
-        errors[model] = denoised.accuracy.busy_error
-        if best is None or denoised.accuracy.busy_error < best.accuracy.busy_error:
-            best = denoised
+        candidate = _candidate(model, task)
+        errors[model] = candidate.accuracy.busy_error
+        if best is None or errors[model] < errors[best.model]:
+            best = candidate
     assert best is not None
-    notes = {"model": settings.model, "fusion": settings.fused, **best.notes, **best.accuracy.as_notes()}
+    del task  # and what its models shared: the tensors of the result take their place
+    notes = {"model": best.model, "fusion": best.fusion is not None, **best.prior.notes, **best.accuracy.as_notes()}
     if settings.model == "auto":
-        notes |= {"chosen": best.model, "estimated_busy_errors": errors}
-    return best.tensor, notes
+        notes["estimated_busy_errors"] = errors
+    if best.model == "identity":
+        return Tensor(noisy, np.full_like(noisy, Noise.of(config.privacy).variance ** 0.5)), notes
+    if best.fusion is None:
+        return Tensor(best.prior.mean), notes
+    return best.fusion.fused(best.prior.mean, noisy, progress), notes
 
 
 @dataclass(frozen=True)
-class _Denoised:
+class _Candidate:
     model: str
-    tensor: Tensor
+    prior: Prior
+    fusion: Fusion | None
     accuracy: Accuracy
-    notes: dict[str, Any]
 
 
-def _denoised(model: str, task: Task) -> _Denoised:
+def _candidate(model: str, task: Task) -> _Candidate:
     noisy, noise = task.noisy, task.noise
     if model == "identity":
-        return _Denoised(model, Tensor(noisy, np.full_like(noisy, noise.variance**0.5)), Accuracy.of_noise(noise), {})
+        return _Candidate(model, Prior(noisy, {}), None, Accuracy.of_noise(noise))
     prior = PRIORS[model](task)
     fusion = Fusion.fitted(prior.mean, noisy, noise) if task.config.denoise.fusion else None
     with task.progress.task(f"denoise: estimate the error of {model}", None):
         accuracy = estimated_accuracy(
             noisy, lambda slices: _estimate(prior, fusion, slices), noise, cell_by_cell=prior.redraw is None
         )
-    tensor = Tensor(prior.mean) if fusion is None else fusion.fused(prior.mean, noisy, task.progress)
-    return _Denoised(model, tensor, accuracy, prior.notes)
+    return _Candidate(model, prior, fusion, accuracy)
 
 
 def _estimate(prior: Prior, fusion: Fusion | None, slices: list[int]) -> Estimate:

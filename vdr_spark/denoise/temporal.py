@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from vdr_spark.denoise.activity import slice_activity
 from vdr_spark.denoise.neighbours import neighbours, smoothed
+from vdr_spark.denoise.spread import spread_slices
 from vdr_spark.progress import Progress, Silent
 
 _WIDTHS = (
@@ -48,7 +49,7 @@ def temporal_prior(noisy: Slices, noise_variance: float, progress: Progress | No
     """Predict every slice of a noisy tensor (T, M, M) from the other ones."""
     activity = slice_activity(noisy, noise_variance)
     others = _OtherSlices(noisy, activity)
-    chosen = np.unique(np.linspace(0, len(noisy) - 1, _SLICES_FOR_CHOICE).round().astype(int))
+    chosen = spread_slices(len(noisy), _SLICES_FOR_CHOICE)
     risks = {}
     with (progress or Silent()).task("denoise: temporal prior", len(_WIDTHS) + len(noisy)) as update:
         for done, width in enumerate(_WIDTHS[1:] if len(noisy) == 1 else _WIDTHS):
@@ -68,7 +69,7 @@ class _OtherSlices:
 
     def __init__(self, noisy: Slices, activity: NDArray[np.float64]):
         self._noisy, self._activity = noisy, activity
-        self._weighted = np.tensordot(activity, noisy, axes=1)  # (M, M)
+        self._weighted = np.tensordot(activity.astype(np.float32), noisy, axes=1)  # (M, M)
         self._weight = float((activity**2).sum())
 
     def predict(self, t: int, width: float) -> Slices:

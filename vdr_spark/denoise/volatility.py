@@ -28,7 +28,7 @@ class Volatility:
         self._squares = np.zeros(noisy.shape[1:])
         for counts in noisy:
             self._squares += np.square(counts, dtype=np.float64)
-        self._weighted = np.tensordot(self._activity, noisy, axes=1)
+        self._weighted = np.tensordot(self._activity.astype(np.float32), noisy, axes=1)
         self._weight = float((self._activity**2).sum())
         self._last: tuple[int, Image] | None = None
 

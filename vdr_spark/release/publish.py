@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -55,13 +54,6 @@ def _append(frame: DataFrame, workspace: Workspace, name: str) -> None:
     append_once(frame, workspace.table(name), table, f"release:{workspace.release_id}")
 
 
-def _model(notes: dict[str, Any]) -> str:
-    """What denoised: `ridge+fusion`, or `auto: ridge+fusion` where it was chosen."""
-    chosen: str = notes.get("chosen", notes["model"])
-    fused = "+fusion" if notes["fusion"] and chosen != "identity" else ""
-    return ("auto: " if "chosen" in notes else "") + chosen + fused
-
-
 def _release_row(spark: SparkSession, config: ReleaseConfig, workspace: Workspace) -> DataFrame:
     grid, privacy = config.domain, config.privacy
     denoised, refined = (read_json(workspace.stage(name)) for name in (NOTES, REFINEMENT))
@@ -84,7 +76,7 @@ def _release_row(spark: SparkSession, config: ReleaseConfig, workspace: Workspac
         "k": privacy.bound,
         "bounding": privacy.bounding,
         "total_pings": privacy.total_pings,
-        "model": _model(denoised),
+        "model": denoised["model"] + ("+fusion" if denoised["fusion"] else ""),
         "estimated_rmse": denoised["estimated_rmse"],
         "gamma": refined["gamma"],
         "kappa": refined["kappa"],

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from vdr_spark.denoise.activity import slice_activity
 from vdr_spark.denoise.fusion import Fusion
 from vdr_spark.denoise.neighbours import neighbours, noise_left, smoothed
+from vdr_spark.denoise.others import OtherSlices
 from vdr_spark.denoise.rates import rates_prior
 from vdr_spark.denoise.regression import Regression
 from vdr_spark.denoise.risk import Noise
@@ -57,13 +58,11 @@ class Features:
     def __init__(self, noisy: Slices, noise: Noise, slices_per_day: float, progress: Progress | None = None) -> None:
         progress = progress or Silent()
         self._noisy, self._noise = noisy, noise
-        self._activity = slice_activity(noisy, noise.variance)
-        self._weighted = np.tensordot(self._activity.astype(np.float32), noisy, axes=1)  # (M, M)
-        self._weight = float((self._activity**2).sum())
+        self._others = OtherSlices(noisy, slice_activity(noisy, noise.variance))
         self._combinations = {width: self._best_combination(width) for width in _BEST_WIDTHS} if len(noisy) > 2 else {}
         day = round(slices_per_day)
         self._steps = (1, day) if 1 < day <= len(noisy) / 2 and slices_per_day == day else (1,)
-        self._rates = rates_prior(noisy, self._activity, noise, progress)
+        self._rates = rates_prior(noisy, self._others, noise, progress)
         self.expected = self._from_others_alone(progress)
         """What the other slices together make of every cell. (T, M, M)"""
         self._fusion = Fusion.fitted(self.expected, noisy, noise)
@@ -101,7 +100,7 @@ class Features:
         shared = self._share_of_mean(t)
         found: list[tuple[Image, float]] = [(self._rates[t], shared)]
         if len(self._noisy) > 1:
-            mean = self._mean_of_others(t)
+            mean = np.float32(self._others.activity[t]) * self._others.rate(t)
             found += [(smoothed(mean, width), shared * noise_left(width)) for width in _MEAN_WIDTHS]
             for width, weights in self._combinations.items():
                 combined = np.tensordot(weights[t], self._noisy, axes=1)
@@ -131,20 +130,15 @@ class Features:
         noise = np.sqrt(self._noise.variance * np.array(shares)) + 1e-6
         return np.stack(images).astype(np.float32), noise
 
-    def _mean_of_others(self, t: int) -> Image:
-        own = self._activity[t]
-        mean: Image = own * (self._weighted - own * self._noisy[t]) / (self._weight - own**2)
-        return mean
-
     def _share_of_mean(self, t: int) -> float:
-        """Of a cell's noise variance, what is left in that mean."""
-        own = float(self._activity[t])
-        return own**2 / (self._weight - own**2) if len(self._noisy) > 1 else 1.0
+        """Of a cell's noise variance, what is left in the mean of the other slices, as busy as this one."""
+        return float(self._others.activity[t]) ** 2 / self._others.weight(t) if len(self._noisy) > 1 else 1.0
 
     def _near(self, t: int, step: int) -> Image:
         """The mean of the slices `step` before and after, as busy as this one; of one, where there is one only."""
         both = [s for s in (t - step, t + step) if 0 <= s < len(self._noisy)]
-        near: Image = np.mean([self._noisy[s] * (self._activity[t] / self._activity[s]) for s in both], axis=0)
+        activity = self._others.activity
+        near: Image = np.mean([self._noisy[s] * (activity[t] / activity[s]) for s in both], axis=0)
         return near
 
     def _best_combination(self, width: float) -> NDArray[np.float32]:
@@ -153,7 +147,7 @@ class Features:
         With P the inverse of the slices' second moments, noise included, slice t is best predicted by weights
         -P[t, s] / P[t, t]. Cells count by how well they are known, so that the few largest do not speak for all.
         """
-        mean = np.maximum(smoothed(self._weighted / self._weight, max(width, 1.0)), 0)
+        mean = np.maximum(smoothed(self._noisy.mean(axis=0), max(width, 1.0)), 0)
         importance = 1 / (self._noise.variance * noise_left(width) + mean + mean**2 + 1e-9)
         smooth = np.stack([smoothed(counts, width).ravel() for counts in self._noisy])  # (T, M*M)
         moments = ((smooth * importance.ravel().astype(np.float32)) @ smooth.T).astype(np.float64)

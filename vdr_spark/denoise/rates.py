@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vdr_spark.denoise.likelihood import Axis, negative_binomial
 from vdr_spark.denoise.neighbours import neighbours
+from vdr_spark.denoise.others import OtherSlices
 from vdr_spark.denoise.risk import Noise
 from vdr_spark.progress import Progress, Silent
 
@@ -29,10 +30,10 @@ Slices = NDArray[np.float32]
 Array = NDArray[np.float64]
 
 
-def rates_prior(noisy: Slices, activity: Array, noise: Noise, progress: Progress | None = None) -> Slices:
+def rates_prior(noisy: Slices, others: OtherSlices, noise: Noise, progress: Progress | None = None) -> Slices:
     """Predict every slice of a noisy tensor (T, M, M) from the other ones; nothing of a cell's own noise is in it."""
     with (progress or Silent()).task("denoise: rates of cells", 2 * len(noisy)) as update:
-        rates = _Rates(noisy, activity, noise)
+        rates = _Rates(noisy, others, noise)
         for t in range(len(noisy)):
             rates.learn(t)
             update(t + 1, "")
@@ -44,13 +45,12 @@ def rates_prior(noisy: Slices, activity: Array, noise: Noise, progress: Progress
 
 
 class _Rates:
-    def __init__(self, noisy: Slices, activity: Array, noise: Noise) -> None:
-        self._noisy, self._activity = noisy, activity
+    def __init__(self, noisy: Slices, others: OtherSlices, noise: Noise) -> None:
+        self._noisy, self._others_rate, self._activity = noisy, others.rate, others.activity
         self._axis = Axis.of(noisy, noise)
         top = max(2.0, float(np.partition(noisy.mean(axis=0).ravel(), -2)[-2]))
         least = min(max(2 * _LEAST_RATE, _FINEST * noise.scale / len(noisy) ** 0.5), top)
         self._grid = np.append(_LEAST_RATE, np.geomspace(least, 2 * top, _RATES - 1)) / self._axis.step
-        self._weighted = np.tensordot(activity.astype(np.float32), noisy, axes=1)  # (M, M)
         self._likelihood = np.zeros((noisy[0].size, _RATES), np.float32)  # log, of all slices learnt
         self._classes: Array | None = None
         self._priors: Array | None = None
@@ -88,9 +88,7 @@ class _Rates:
 
     def _surroundings(self, t: int) -> Array:
         """The mean rate around every cell, itself left out. (M*M,)"""
-        own = self._activity[t]
-        mean = (self._weighted - own * self._noisy[t]) / ((self._activity**2).sum() - own**2)
-        return neighbours(mean, _WIDTH).ravel().astype(np.float64)
+        return neighbours(self._others_rate(t), _WIDTH).ravel().astype(np.float64)
 
 
 def _classes(surroundings: Array) -> Array:

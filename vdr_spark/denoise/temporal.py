@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from vdr_spark.denoise.activity import slice_activity
 from vdr_spark.denoise.neighbours import neighbours, smoothed
+from vdr_spark.denoise.others import OtherSlices
 from vdr_spark.denoise.spread import spread_slices
 from vdr_spark.progress import Progress, Silent
 
@@ -47,37 +48,32 @@ class TemporalPrior:
 
 def temporal_prior(noisy: Slices, noise_variance: float, progress: Progress | None = None) -> TemporalPrior:
     """Predict every slice of a noisy tensor (T, M, M) from the other ones."""
-    activity = slice_activity(noisy, noise_variance)
-    others = _OtherSlices(noisy, activity)
+    predictions = _Predictions(noisy, noise_variance)
     chosen = spread_slices(len(noisy), _SLICES_FOR_CHOICE)
     risks = {}
     with (progress or Silent()).task("denoise: temporal prior", len(_WIDTHS) + len(noisy)) as update:
         for done, width in enumerate(_WIDTHS[1:] if len(noisy) == 1 else _WIDTHS):
-            losses = [np.mean((noisy[t] - others.predict(t, width)) ** 2) for t in chosen]
+            losses = [np.mean((noisy[t] - predictions.of(t, width)) ** 2) for t in chosen]
             risks[width] = float(np.mean(losses)) - noise_variance
             update(done, f"width {width:g}")
         best = min(risks, key=lambda width: risks[width])
         mean = np.empty_like(noisy)
         for t in range(len(noisy)):
-            mean[t] = np.maximum(others.predict(t, best), 0)
+            mean[t] = np.maximum(predictions.of(t, best), 0)
             update(len(_WIDTHS) + t + 1, f"width {best:g}")
     return TemporalPrior(mean, best, risks[best])
 
 
-class _OtherSlices:
+class _Predictions:
     """Predictions of a slice that contain nothing of a cell's own noise."""
 
-    def __init__(self, noisy: Slices, activity: NDArray[np.float64]):
-        self._noisy, self._activity = noisy, activity
-        self._weighted = np.tensordot(activity.astype(np.float32), noisy, axes=1)  # (M, M)
-        self._weight = float((activity**2).sum())
+    def __init__(self, noisy: Slices, noise_variance: float) -> None:
+        self._noisy = noisy
+        self._others = OtherSlices(noisy, slice_activity(noisy, noise_variance))
 
-    def predict(self, t: int, width: float) -> Slices:
+    def of(self, t: int, width: float) -> Slices:
         """(M, M)"""
         if len(self._noisy) == 1:
             return neighbours(self._noisy[0], width)
-        own = self._activity[t]
-        rate = (self._weighted - own * self._noisy[t]) / (self._weight - own**2)
-        smooth = smoothed(rate, width)
-        predicted: Slices = (own * smooth).astype(np.float32)
+        predicted: Slices = np.float32(self._others.activity[t]) * smoothed(self._others.rate(t), width)
         return predicted

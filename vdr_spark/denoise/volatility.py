@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from vdr_spark.denoise.activity import slice_activity
 from vdr_spark.denoise.neighbours import smoothed
+from vdr_spark.denoise.others import OtherSlices
 
 _WIDTH = 1.0  # cells, over which it is averaged
 _SMALLEST_MEAN = 0.03  # pings; below, a relative change says nothing
@@ -24,23 +25,21 @@ class Volatility:
 
     def __init__(self, noisy: Slices, noise_variance: float) -> None:
         self._noisy, self._variance = noisy, noise_variance
-        self._activity = slice_activity(noisy, noise_variance)
+        self._others = OtherSlices(noisy, slice_activity(noisy, noise_variance))
         self._squares = np.zeros(noisy.shape[1:])
         for counts in noisy:
             self._squares += np.square(counts, dtype=np.float64)
-        self._weighted = np.tensordot(self._activity.astype(np.float32), noisy, axes=1)
-        self._weight = float((self._activity**2).sum())
         self._last: tuple[int, Image] | None = None
 
     def of(self, t: int) -> Image:
         """The squared coefficient of variation of each cell over the slices other than t; may be below zero. (M, M)"""
         if self._last is not None and self._last[0] == t:
             return self._last[1]
-        own, counts = self._activity[t], self._noisy[t].astype(np.float64)
-        weighted, weight = self._weighted - own * counts, self._weight - own**2
-        unexplained = self._squares - counts**2 - weighted**2 / weight  # of least squares on the activity
+        rate = self._others.rate(t)
+        own, explained = (np.square(image, dtype=np.float64) for image in (self._noisy[t], rate))
+        unexplained = self._squares - own - explained * self._others.weight(t)  # of least squares on the activity
         variance = smoothed(unexplained / (len(self._noisy) - 2) - self._variance, _WIDTH)
-        mean = np.maximum(smoothed(weighted / weight, _WIDTH), _SMALLEST_MEAN)
+        mean = np.maximum(smoothed(rate, _WIDTH), _SMALLEST_MEAN)
         relative: Image = (variance / mean**2).astype(np.float32)
         self._last = t, relative
         return relative

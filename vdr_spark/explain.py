@@ -14,7 +14,7 @@ from vdr_spark.workspace import Workspace
 # Bytes, from runs of the demo and of 576 x 576 x 96 cells; what they are used for is rounded anyway.
 _CELL_ROW = 10  # a row of `cells` in Parquet: its count and deviation hardly compress, the rest nearly vanishes
 _CLUSTER = 64  # cores, to give an idea
-_TENSOR_COPIES = 8  # of float32 that denoising holds at once
+_TENSOR_COPIES = 16  # of float32 that denoising holds at once
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def steps(config: ReleaseConfig) -> list[Step]:
     """The stages in order."""
     privacy, workspace = config.privacy, Workspace.of(config)
     made = f"generated: {config.synth.kind}, seed {config.synth.seed}" if config.synth else config.input.layout
-    fusion = " and fusion with the noisy counts" if config.denoise.fused else ""
+    fusion = ", fused with the noisy counts" if config.denoise.fused else ""
     return [
         Step(
             "reserve",
@@ -88,7 +88,7 @@ def steps(config: ReleaseConfig) -> list[Step]:
         Step("denoise", f"{_model(config)}{fusion}, from the noisy tensor alone", "0 (post-processing)"),
         Step(
             "refine",
-            f"scale from pings kept to all {privacy.total_pings:,} by {config.refine.method}",
+            f"from pings kept to all {privacy.total_pings:,} ({config.refine.method})",
             "0 (post-processing)",
         ),
         Step("publish", f"Delta tables cells and releases in {workspace.root}", "0"),

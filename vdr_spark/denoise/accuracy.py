@@ -14,7 +14,7 @@ from vdr_spark.denoise.risk import Estimate, Noise, estimated_risks
 from vdr_spark.denoise.spread import spread_slices
 
 _SMOOTHING = 1.0  # cells, of the map that says where people are
-_MOST_SLICES = 12  # that are looked at
+_MOST_SLICES = 8  # that are looked at
 
 Slices = NDArray[np.float32]
 EstimateOf = Callable[[list[int]], Estimate]

@@ -35,8 +35,8 @@ def prior_of(noisy: np.ndarray, folder: Path, settings: BlindspotSettings = SMAL
     return blindspot_prior(noisy, NOISE, features, fit_ridge(features, noisy, NOISE), settings, str(folder), CPU)
 
 
-def test_what_a_cell_is_told_never_depends_on_its_own_features_of_the_slice() -> None:
-    """Own features of a cell may be anything; another cell's correction must not move."""
+def test_features_of_the_own_slice_do_not_travel_from_cell_to_cell() -> None:
+    """A neighbour's features hold the cell's own noise: through them it would see itself."""
     torch.manual_seed(0)
     network = BlindspotNetwork(3, 2)
     torch.nn.init.normal_(network.last.weight)

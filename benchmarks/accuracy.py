@@ -245,7 +245,7 @@ def _estimate(noisy: NDArray[np.float32], config: ReleaseConfig) -> NDArray[np.f
     print(f"  {notes}", file=sys.stderr, flush=True)
     if config.privacy.bound == 1:  # every ping was kept: there is nothing to refine
         return tensor.counts
-    total = config.privacy.total_pings
+    total = config.privacy.total
     refinement = refinement_of(config, pings_kept(noisy, total), total, has_prior=tensor.prior is not None)
     return refinement.applied(tensor).counts
 

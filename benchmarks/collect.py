@@ -103,7 +103,7 @@ def ours(spark: SparkSession, config: ReleaseConfig) -> DataFrame:
     """What the collect stage does before it adds noise."""
     grids, key = config.grids, SampleKey.drawn()
     bounding = bounding_of(config.privacy, sum(grid.size for grid in grids), key)
-    partitions = tasks_for(config.privacy.total_pings, int(spark.conf.get("spark.sql.shuffle.partitions") or 200))
+    partitions = tasks_for(config.privacy.total, int(spark.conf.get("spark.sql.shuffle.partitions") or 200))
     return count_bounded(source_of(spark, config.input, grids), grids, bounding, key, partitions)
 
 

@@ -76,4 +76,4 @@ def cost_of(pings: float, cells: int, at_least_tasks: int = 200, direct: bool = 
 def cost_of_release(config: ReleaseConfig) -> Cost:
     """Of a configuration's collect; reading is assumed to go through Spark unless the settings say otherwise."""
     cells = sum(grid.size for grid in config.grids)
-    return cost_of(config.privacy.total_pings, cells, direct=config.input.reader == "direct")
+    return cost_of(config.privacy.total, cells, direct=config.input.reader == "direct")

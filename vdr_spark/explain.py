@@ -73,26 +73,36 @@ def steps(config: ReleaseConfig) -> list[Step]:
     privacy, workspace = config.privacy, Workspace.of(config)
     made = f"generated: {config.synth.kind}, seed {config.synth.seed}" if config.synth else config.input.layout
     fusion = ", fused with the noisy counts" if config.denoise.fused else ""
+    everything = f"all {privacy.total:,}" if privacy.total_is_known else "all, as estimated"
     return [
         Step(
             "reserve",
             f"book epsilon {privacy.epsilon} in the ledger {workspace.ledger}",
             "0 (an unused reservation still counts)",
         ),
+        *_estimate(config),
         Step(
             "collect",
             f"read {config.input.path} ({made}), {_bounded(config)}, count, "
             f"add {privacy.mechanism} noise to every cell, store once",
-            str(privacy.epsilon),
+            str(privacy.cells_epsilon),
         ),
         Step("denoise", f"{_model(config)}{fusion}, from the noisy tensor alone", "0 (post-processing)"),
         Step(
             "refine",
-            f"from pings kept to all {privacy.total_pings:,} ({config.refine.method})",
+            f"from pings kept to {everything} ({config.refine.method})",
             "0 (post-processing)",
         ),
         Step("publish", f"Delta tables cells and releases in {workspace.root}", "0"),
     ]
+
+
+def _estimate(config: ReleaseConfig) -> list[Step]:
+    estimate = config.privacy.estimate_total
+    if estimate is None:
+        return []
+    what = f"estimate the number of pings, at most {estimate.most_per_user:,} of each user, with noise; store once"
+    return [Step("total", what, str(config.privacy.total_epsilon))]
 
 
 def _model(config: ReleaseConfig) -> str:
@@ -103,8 +113,13 @@ def _model(config: ReleaseConfig) -> str:
 def _bounded(config: ReleaseConfig) -> str:
     over = " over all regions together" if config.regions else ""
     if config.privacy.bounding == "weight":
-        return f"weigh the pings of each user to at most {config.privacy.bound} in sum{over}"
-    return f"keep at most {config.privacy.bound} pings of each user{over}"
+        return f"weigh the pings of each user to at most {_k(config)} in sum{over}"
+    return f"keep at most {_k(config)} pings of each user{over}"
+
+
+def _k(config: ReleaseConfig) -> str:
+    known = config.privacy.k is not None or config.privacy.total_is_known
+    return str(config.privacy.bound) if known else f"k = {config.privacy.lambda_:g} x (number of pings, as estimated)"
 
 
 def _promise(config: ReleaseConfig) -> list[str]:
@@ -121,13 +136,22 @@ def _promise(config: ReleaseConfig) -> list[str]:
 
 
 def _noise(config: ReleaseConfig) -> list[str]:
-    deviation = noise_variance(config.privacy) ** 0.5
-    expected = config.privacy.total_pings / sum(grid.size for grid in config.grids)
-    return [
-        f"  scale k / epsilon = {config.privacy.bound} / {_bracketed(config.privacy.epsilon)} "
-        f"= {float(config.privacy.scale):.4g}, standard deviation {deviation:.4g} in every cell",
-        f"  pings in the mean cell before bounding: {expected:.3g}",
-    ]
+    privacy = config.privacy
+    estimate, lines = privacy.estimate_total, []
+    if privacy.k is not None or privacy.total_is_known:
+        lines.append(
+            f"  scale k / epsilon = {privacy.bound} / {_bracketed(privacy.cells_epsilon)} "
+            f"= {float(privacy.scale):.4g}, standard deviation {noise_variance(privacy) ** 0.5:.4g} in every cell"
+        )
+    else:
+        lines.append(f"  scale k / epsilon, with {_k(config)}, epsilon {privacy.cells_epsilon}")
+    if privacy.total_is_known:
+        expected = privacy.total / sum(grid.size for grid in config.grids)
+        lines.append(f"  pings in the mean cell before bounding: {expected:.3g}")
+    if estimate is not None:
+        scale = float(estimate.most_per_user / privacy.total_epsilon)
+        lines.append(f"  number of pings: scale {scale:.4g}; users with more than {estimate.most_per_user:,} lower it")
+    return lines
 
 
 def _bracketed(epsilon: Fraction) -> str:
@@ -135,13 +159,19 @@ def _bracketed(epsilon: Fraction) -> str:
 
 
 def _sizes(config: ReleaseConfig) -> list[str]:
-    size, cost = sum(grid.size for grid in config.grids), cost_of_release(config)
-    noisy = size * (math.log2(2 * math.e * max(1.0, float(config.privacy.scale * config.privacy.unit))) + 3) / 8
-    return [
+    size = sum(grid.size for grid in config.grids)
+    lines = [
         f"  driver memory for denoising   about {_bytes(4 * size * _TENSOR_COPIES)} "
         f"(the tensor itself: {_bytes(4 * size)})",
-        f"  disk for the noisy slices     about {_bytes(noisy)}",
         f"  disk for the released cells   about {_bytes(size * _CELL_ROW)}",
+    ]
+    if not config.privacy.total_is_known:
+        return [*lines, "  time, shuffle and memory of collecting depend on the number of pings, which is not known"]
+    cost = cost_of_release(config)
+    noisy = size * (math.log2(2 * math.e * max(1.0, float(config.privacy.scale * config.privacy.unit))) + 3) / 8
+    return [
+        *lines,
+        f"  disk for the noisy slices     about {_bytes(noisy)}",
         f"  shuffled between executors    about {_bytes(cost.shuffled)}",
         f"  memory of a counting task     about {_bytes(cost.task_memory)} ({cost.tasks} tasks)",
         f"  collecting                    about {_duration(cost.core_s)} of one core, most of it {cost.dominant}; "

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pyspark.sql import SparkSession
 
 from vdr_spark.collect.noisy_slices import is_stored, live_files, remove_strays
-from vdr_spark.collect.stage import collect
+from vdr_spark.collect.stage import collect, layers_of
+from vdr_spark.collect.total import settled
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.data.synth import write_synthetic
 from vdr_spark.denoise.stage import denoise
@@ -65,7 +66,7 @@ RELEASE_STAGES = ("collect", "denoise", "refine", "publish")
 
 def run_stage(name: str, spark: SparkSession, config: ReleaseConfig, progress: Progress | None = None) -> bool:
     """Run one stage of a configuration; False where its output was complete already."""
-    return STAGES[name](spark, config, progress or Silent())
+    return STAGES[name](spark, settled(spark, config), progress or Silent())
 
 
 def run_release(spark: SparkSession, config: ReleaseConfig, progress: Progress | None = None) -> Release:
@@ -80,7 +81,7 @@ def run_release(spark: SparkSession, config: ReleaseConfig, progress: Progress |
 
 def _noisy_files(spark: SparkSession, config: ReleaseConfig) -> list[str]:
     workspace = Workspace.of(config)
-    if not is_stored(spark, workspace, config.grids):
+    if not is_stored(spark, workspace, layers_of(config)):
         raise StageMissing(f"draw {workspace.draw_id} has no noisy tensor yet; run `vdr collect` first")
     remove_strays(spark, workspace)
     return live_files(spark, workspace)

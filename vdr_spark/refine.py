@@ -9,7 +9,8 @@
   squared cell shares. Its first term shrinks the tensor because noise is in it. A posterior mean has been shrunk
   already, by just as much as its noise deserves.
 
-N is declared public by the configuration. n is estimated from the noisy tensor, so nothing here costs privacy.
+N is declared public by the configuration, or was estimated for a share of epsilon. n is estimated from the noisy
+tensor, so nothing here costs privacy.
 """
 
 from __future__ import annotations
@@ -78,9 +79,9 @@ def refinement_of(config: ReleaseConfig, kept: float, total: float, has_prior: b
 def pings_of_region(files: Sequence[str], config: ReleaseConfig) -> tuple[float, float]:
     """n and N of the configuration's region. Where a draw has several, N is shared out among them as n is."""
     views = config.model_copy(update={"focus": None}).views()
-    kept = {view.focus: pings_kept(read_region(files, view), config.privacy.total_pings) for view in views}
+    kept = {view.focus: pings_kept(read_region(files, view), config.privacy.total) for view in views}
     ours = kept[config.focus]
-    return ours, config.privacy.total_pings * (ours / sum(kept.values()))
+    return ours, config.privacy.total * (ours / sum(kept.values()))
 
 
 def pings_kept(noisy: NDArray[np.float32], total_pings: int) -> float:

@@ -31,13 +31,16 @@ LEDGER = Table(
         ("sequence", "BIGINT", "number of the entry; a number is given out once"),
         ("dataset", "STRING", "whose people the epsilon protects"),
         ("draw_id", "STRING", "the drawing of noise it is for; empty for a grant"),
-        ("state", "STRING", "granted, reserved, spent or refused"),
+        ("state", "STRING", "granted, capped, reserved, spent or refused"),
         ("epsilon", "STRING", "exact, as a decimal or a fraction"),
         ("recorded_at", "TIMESTAMP", "when"),
         ("configuration_hash", "STRING", "SHA-256 of the whole configuration"),
         ("entry_hash", "STRING", "SHA-256 of this entry and the one before it: a chain that shows edits"),
+        ("purpose", "STRING", "of a draw: cells, or total, the number of all pings"),
+        ("per_seconds", "BIGINT", "of a cap: the stretch of time in which no more than its epsilon may be spent"),
+        ("evidence", "STRING", "of a spent draw: SHA-256 of the noisy numbers that were stored"),
     ),
-    {"known_state": "state IN ('granted', 'reserved', 'spent', 'refused')", "counted": "sequence >= 1"},
+    {"known_state": "state IN ('granted', 'capped', 'reserved', 'spent', 'refused')", "counted": "sequence >= 1"},
 )
 
 NOISY_SLICES = Table(
@@ -78,7 +81,7 @@ RELEASES = Table(
         ("epsilon", "STRING", "privacy loss of the draw, exact"),
         ("k", "BIGINT", "pings kept of each user"),
         ("bounding", "STRING", "how they were chosen"),
-        ("total_pings", "BIGINT", "N, declared public"),
+        ("total_pings", "BIGINT", "N: declared public, or estimated for a share of epsilon; the statement says which"),
         ("model", "STRING", "denoiser; where `auto` chose it, the one it chose"),
         (
             "estimated_rmse",
@@ -90,6 +93,9 @@ RELEASES = Table(
         ("code_version", "STRING", "of vdr-spark"),
         ("configuration_hash", "STRING", "SHA-256 of the whole configuration"),
         ("statement", "STRING", "the privacy statement, JSON"),
+        ("cells_sha256", "STRING", "SHA-256 of the released counts and deviations, as float32 in order of the cells"),
+        ("ledger_entry", "BIGINT", "number of the ledger's entry that says the draw was spent"),
+        ("ledger_entry_hash", "STRING", "its hash: a ledger that was replaced does not have it"),
     ),
     {"positive_gamma": "gamma > 0"},
 )
@@ -107,6 +113,7 @@ CELLS = Table(
         ("lon", "DOUBLE", "longitude of the cell's centre"),
         ("count", "DOUBLE", "estimated number of pings"),
         ("deviation", "DOUBLE", "error bar, one standard deviation; null where the model gives none"),
+        ("protected", "BOOLEAN", "false: made with a test seed, protects nobody"),
     ),
     {
         "cell_number": "slice >= 0 AND y >= 0 AND x >= 0",

@@ -6,6 +6,7 @@ same, or null).
 
 from __future__ import annotations
 
+import hashlib
 import posixpath
 from dataclasses import dataclass
 
@@ -61,6 +62,15 @@ def read_tensor(path: str, cells: int) -> Tensor:
         table = pq.read_table(file).sort_by("slice")
     counts, *rest = (table.column(name) for name in _LAYERS)
     return Tensor(_stacked(counts, cells), *(None if layer.null_count else _stacked(layer, cells) for layer in rest))
+
+
+def checksum(counts: Slices, deviation: Slices | None) -> str:
+    """SHA-256 of a tensor as released: little-endian float32, all counts, then all deviations where there are any."""
+    digest = hashlib.sha256()
+    for layers in (counts, deviation):
+        for layer in () if layers is None else layers:
+            digest.update(np.ascontiguousarray(layer, dtype="<f4").tobytes())
+    return digest.hexdigest()
 
 
 def _row(values: Slices | None) -> pa.Array:

@@ -21,6 +21,7 @@ class Workspace:
 
     tables/      Delta: cells, releases, ledger, noisy_slices
     work/        what one stage leaves for the next, one folder a release; all of it made from noisy counts
+    statements/  the privacy statement of every release, as JSON and as a page
     pictures/    drawn from the release alone
     evaluation/  compared with the truth, by the `evaluate` command only; no part of any release
     """
@@ -29,6 +30,7 @@ class Workspace:
     draw_id: str
     release_id: str
     ledger: str
+    witness: str
 
     @classmethod
     def of(cls, config: ReleaseConfig) -> Workspace:
@@ -36,7 +38,8 @@ class Workspace:
         ledger = absolute(config.ledger) if config.ledger else posixpath.join(root, "tables", "ledger")
         # Before a region is chosen, there is a draw and no release yet.
         release_id = config.release_id if len(config.views()) == 1 else config.draw_id
-        return cls(root, config.draw_id, release_id, ledger)
+        witness = absolute(config.witness) if config.witness else ledger.rstrip("/") + ".witness.json"
+        return cls(root, config.draw_id, release_id, ledger, witness)
 
     def table(self, name: str) -> str:
         """Path of a Delta table: cells, releases or noisy_slices."""
@@ -45,6 +48,10 @@ class Workspace:
     def stage(self, *names: str) -> str:
         """Path of something that a stage of this release leaves for the next one."""
         return posixpath.join(self.root, "work", self.release_id, *names)
+
+    def statement(self, kind: str) -> str:
+        """Path of the release's privacy statement: `json`, or `html`, the page."""
+        return posixpath.join(self.root, "statements", f"{self.release_id}.{kind}")
 
     def pictures(self, name: str) -> str:
         return posixpath.join(self.root, "pictures", name)
@@ -65,17 +72,30 @@ def exists(path: str) -> bool:
     return bool(fs.exists(inside))
 
 
-def write_json(path: str, content: dict[str, Any]) -> None:
+def write_text(path: str, content: str) -> None:
     """Write a small file so that a reader sees either all of it or none."""
     fs, inside = filesystem(path)
     fs.makedirs(posixpath.dirname(inside), exist_ok=True)
-    with fs.open(inside + ".tmp", "w") as file:
-        json.dump(content, file, indent=2, sort_keys=True, default=str)
+    with fs.open(inside + ".tmp", "w", encoding="utf-8") as file:
+        file.write(content)
     fs.mv(inside + ".tmp", inside)
 
 
-def read_json(path: str) -> dict[str, Any]:
+def read_text(path: str) -> str:
     fs, inside = filesystem(path)
-    with fs.open(inside, "r") as file:
-        content: dict[str, Any] = json.load(file)
+    with fs.open(inside, "r", encoding="utf-8") as file:
+        content: str = file.read()
+    return content
+
+
+def as_json(content: dict[str, Any]) -> str:
+    return json.dumps(content, indent=2, sort_keys=True, default=str)
+
+
+def write_json(path: str, content: dict[str, Any]) -> None:
+    write_text(path, as_json(content))
+
+
+def read_json(path: str) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(read_text(path))
     return content

@@ -22,12 +22,16 @@ def ledger(spark: SparkSession, tmp_path: Path) -> Ledger:
     return Ledger(spark, str(tmp_path / "ledger"))
 
 
+def spend(ledger: Ledger, config: ReleaseConfig) -> None:
+    ledger.mark_spent(config, config.draws[-1], lambda _: "of the tensor")
+
+
 def test_reserve_then_spend_counts_once(ledger: Ledger, small_config: Small) -> None:
     config = small_config("privacy.epsilon=1/3", "privacy.budget=1")
     assert ledger.reserve(config) is State.RESERVED
     assert ledger.account(config.dataset).committed == Fraction(1, 3)
-    ledger.mark_spent(config)
-    ledger.mark_spent(config)
+    spend(ledger, config)
+    spend(ledger, config)
     assert ledger.reserve(config) is State.SPENT
     account = ledger.account(config.dataset)
     assert (account.granted, account.committed, account.remaining) == (1, Fraction(1, 3), Fraction(2, 3))
@@ -83,7 +87,7 @@ def test_an_entry_that_comes_in_between_is_not_written_over(
         entries = read()
         if not came:
             came.append(True)
-            ledger.mark_spent(first)
+            spend(ledger, first)
         return entries
 
     monkeypatch.setattr(ledger, "entries", read_and_be_overtaken)
@@ -111,4 +115,4 @@ def test_an_edited_book_is_noticed(spark: SparkSession, ledger: Ledger, small_co
 
 def test_spending_what_was_never_reserved_is_refused(ledger: Ledger, small_config: Small) -> None:
     with pytest.raises(LedgerConflict, match="does not know it"):
-        ledger.mark_spent(small_config())
+        spend(ledger, small_config())

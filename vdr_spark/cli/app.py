@@ -13,7 +13,7 @@ import typer
 
 from vdr_spark.cli import budget, query
 from vdr_spark.cli.console import ConsoleProgress, console, run
-from vdr_spark.cli.options import Conf, Overrides, ReadsTheTruth, open_config, open_spark
+from vdr_spark.cli.options import Conf, Json, Overrides, ReadsTheTruth, open_config, open_spark
 
 app = typer.Typer(
     name="vdr",
@@ -83,6 +83,15 @@ def evaluate(conf: Conf, reads_the_truth: ReadsTheTruth = False, overrides: Over
     from vdr_spark.cli.evaluate import run_evaluation
 
     run_evaluation(open_config(conf, overrides), reads_the_truth)
+
+
+@app.command("audit")
+def audit_command(conf: Conf, overrides: Overrides = None, as_json: Json = False) -> None:
+    """Verify a release: ledger, noisy tensor, its noise, cells, statement. Exit code 0 if all of it holds, else 1."""
+    from vdr_spark.cli.audit import run_audit
+
+    if not run_audit(open_config(conf, overrides), as_json):
+        raise typer.Exit(1)
 
 
 @app.command()

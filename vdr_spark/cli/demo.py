@@ -88,7 +88,7 @@ def _summary(
     papers: Evaluation,
     seconds: float,
 ) -> dict[str, Any]:
-    account = Ledger(spark, Workspace.of(config).ledger).account(config.dataset)
+    account = Ledger.of(spark, config).account(config.dataset)
     centre, grid = _centre(release), release.grid
     first_day = (grid.start, min(grid.end, grid.start + timedelta(days=1)))
     lat, lon = (centre.south + centre.north) / 2, (centre.west + centre.east) / 2
@@ -123,6 +123,7 @@ def _print(config: ReleaseConfig, summary: dict[str, Any]) -> None:
         f"{summary['error_denoised']:.3f}, refined {summary['error_refined']:.3f} (the paper's VQ-VAE, "
         f"briefly trained, in place of `{config.denoise.model}`: {summary['error_refined_vqvae']:.3f})\n"
         f"[bold]Tables[/bold]    {config.output}/tables\n"
+        f"[bold]Statement[/bold] {config.output}/statements\n"
         f"[bold]Pictures[/bold]  {config.output}/pictures, and beside the truth {config.output}/evaluation\n"
         f"[bold]Seconds[/bold]   {summary['seconds']:.0f}"
     )

@@ -7,7 +7,8 @@ What a killed or losing attempt left in the folder is removed before noise is dr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import hashlib
+from collections.abc import Iterable, Iterator
 from urllib.parse import unquote
 
 import numpy as np
@@ -17,7 +18,6 @@ from pyspark.sql import functions as F
 
 from vdr_spark.collect.packing import sum_packed
 from vdr_spark.errors import LedgerConflict
-from vdr_spark.grid import Grid
 from vdr_spark.privacy.mechanism import Mechanism
 from vdr_spark.privacy.randomness import secure_words, seeded_words
 from vdr_spark.tables import NOISY_SLICES, append_once, create_if_missing, read_part
@@ -25,22 +25,22 @@ from vdr_spark.workers import ArrowTask, in_worker
 from vdr_spark.workspace import Workspace, filesystem
 
 _NOISY = pa.schema([("slice", pa.int32()), ("values", pa.list_(pa.int64()))])
+_DIGESTS = pa.schema([("slice", pa.int32()), ("digest", pa.string())])
 
 
 def add_noise(
-    packed: DataFrame, grids: Sequence[Grid], mechanism: Mechanism, partitions: int, seed: int | None
+    packed: DataFrame, layers: int, cells_per_layer: int, mechanism: Mechanism, partitions: int, seed: int | None
 ) -> DataFrame:
     """Packed counts to `slice, values`: every slice of every region, every cell with its own noise.
 
     The result must be written before it is read: evaluating it twice draws twice.
     """
     spark = packed.sparkSession
-    layers = sum(grid.slices for grid in grids)
     empty = spark.range(layers).select(
         F.col("id").cast("int").alias("layer"), F.lit(b"").alias("cells"), F.lit(b"").alias("counts")
     )
     by_layer = packed.unionByName(empty).repartition(min(layers, partitions), "layer")
-    add = in_worker(_noise_adder(grids[0].cells ** 2, mechanism, seed))
+    add = in_worker(_noise_adder(cells_per_layer, mechanism, seed))
     return by_layer.mapInArrow(add, "slice int, values array<bigint>")
 
 
@@ -69,10 +69,9 @@ def store_noisy_slices(noisy: DataFrame, workspace: Workspace, unit: int, protec
         remove_strays(spark, workspace)
 
 
-def is_stored(spark: SparkSession, workspace: Workspace, grids: Sequence[Grid]) -> bool:
+def is_stored(spark: SparkSession, workspace: Workspace, layers: int) -> bool:
     """Whether the draw's tensor is there, whole. A tensor with slices missing or twice is refused, never used."""
     rows = read_part(spark, workspace.table(NOISY_SLICES.name), NOISY_SLICES, workspace.draw_id)
-    layers = sum(grid.slices for grid in grids)
     found = sorted(row.slice for row in rows.select("slice").collect()) if rows is not None else []
     if found and found != list(range(layers)):
         raise LedgerConflict(
@@ -80,6 +79,22 @@ def is_stored(spark: SparkSession, workspace: Workspace, grids: Sequence[Grid]) 
             f"{layers} expected. It cannot be drawn again; restore the table from Delta's history."
         )
     return bool(found)
+
+
+def checksum(spark: SparkSession, workspace: Workspace) -> str:
+    """SHA-256 of the draw's stored noisy numbers: of the slices' own sums, one a line, in order."""
+    rows = read_part(spark, workspace.table(NOISY_SLICES.name), NOISY_SLICES, workspace.draw_id)
+    assert rows is not None
+    digests = rows.select("slice", "values").mapInArrow(in_worker(_digest_slices), "slice int, digest string")
+    lines = sorted((row.slice, row.digest) for row in digests.collect())
+    return hashlib.sha256("".join(f"{number} {digest}\n" for number, digest in lines).encode()).hexdigest()
+
+
+def _digest_slices(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        values = (batch.column("values")[row].values.to_numpy().astype("<i8") for row in range(batch.num_rows))
+        digests = pa.array([hashlib.sha256(numbers.tobytes()).hexdigest() for numbers in values], pa.string())
+        yield pa.RecordBatch.from_arrays([batch.column("slice"), digests], schema=_DIGESTS)
 
 
 def live_files(spark: SparkSession, workspace: Workspace) -> list[str]:
@@ -96,15 +111,23 @@ def remove_strays(spark: SparkSession, workspace: Workspace) -> None:
 
     Called by every stage that touches the draw, because a task that lost a race may finish its file late.
     """
-    fs, folder = filesystem(f"{workspace.table(NOISY_SLICES.name)}/draw_id={workspace.draw_id}")
+    fs, folder = filesystem(_folder(workspace))
+    for file in strays(spark, workspace):
+        fs.rm_file(file)
+    if fs.exists(folder) and not fs.find(folder):
+        fs.rm(folder, recursive=True)
+
+
+def strays(spark: SparkSession, workspace: Workspace) -> list[str]:
+    """Files of this draw that no commit refers to."""
+    fs, folder = filesystem(_folder(workspace))
     fs.invalidate_cache()
     if not fs.exists(folder):
-        return
+        return []
     live = {unquote(file).rsplit("/", 1)[-1] for file in live_files(spark, workspace)}
-    if not live:
-        fs.rm(folder, recursive=True)
-        return
-    for file in fs.find(folder):
-        name = file.rsplit("/", 1)[-1].removeprefix(".").removesuffix(".crc")
-        if name not in live:
-            fs.rm_file(file)
+    names = {file: file.rsplit("/", 1)[-1].removeprefix(".").removesuffix(".crc") for file in fs.find(folder)}
+    return [file for file, name in names.items() if name not in live]
+
+
+def _folder(workspace: Workspace) -> str:
+    return f"{workspace.table(NOISY_SLICES.name)}/draw_id={workspace.draw_id}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -10,9 +12,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from vdr_spark.collect.bounding import SampleKey, bounding_of
 from vdr_spark.collect.counting import count_bounded
-from vdr_spark.collect.noisy_slices import add_noise, is_stored, remove_strays, store_noisy_slices
+from vdr_spark.collect.noisy_slices import add_noise, checksum, is_stored, remove_strays, store_noisy_slices
 from vdr_spark.collect.source import Source, source_of
-from vdr_spark.config import ReleaseConfig
+from vdr_spark.collect.total import settled, store_total, workspace_of_total
+from vdr_spark.config import Draw, ReleaseConfig
 from vdr_spark.cost import tasks_for
 from vdr_spark.data.layouts import LAYOUTS
 from vdr_spark.errors import InvalidInput, LedgerConflict
@@ -30,42 +33,85 @@ def collect(spark: SparkSession, config: ReleaseConfig) -> bool:
     only then are pings read, and the tensor is stored before anything else may read it. A run that was killed is
     taken up by the next one under the same reservation.
     """
-    workspace = Workspace.of(config)
-    ledger = Ledger(spark, workspace.ledger)
+    workspace, ledger = Workspace.of(config), Ledger.of(spark, config)
     with exclusive(
         f"{workspace.root}/work/{workspace.draw_id}.lock",
         busy=f"another process is collecting draw {workspace.draw_id} right now; wait for it, then run this again",
     ):
-        if is_stored(spark, workspace, config.grids):
+        if is_stored(spark, workspace, layers_of(config)):
             remove_strays(spark, workspace)
-            ledger.mark_spent(config)
+            _book(ledger, spark, config)
             return False
         source = source_of(spark, config.input, config.grids)
         if ledger.reserve(config) is State.SPENT:
             raise LedgerConflict(
                 f"draw {workspace.draw_id} was made and paid for, but its noisy tensor is no longer in "
                 f"{workspace.root}. Bring the folder back, or give the release another `name`: a new draw costs "
-                f"epsilon {config.privacy.epsilon} again."
+                f"epsilon {config.privacy.cells_epsilon} again."
             )
-        try:
-            with settings_of_spark(spark, source.arrow_settings):
-                store_noisy_slices(
-                    _noisy(spark, source, config), workspace, config.privacy.unit, config.privacy.protected
-                )
-        except (PySparkException, Py4JJavaError) as problem:
-            raise _unreadable(problem, config) from None
-        ledger.mark_spent(config)
+        with _in_sentences(config), settings_of_spark(spark, source.arrow_settings):
+            config = _with_total(spark, source, config, ledger)
+            noisy = _noisy(spark, source, config)
+            store_noisy_slices(noisy, workspace, config.privacy.unit, config.privacy.protected)
+        _book(ledger, spark, config)
         return True
+
+
+def layers_of(config: ReleaseConfig) -> int:
+    """Slices of all regions together."""
+    return sum(grid.slices for grid in config.grids)
+
+
+def _with_total(spark: SparkSession, source: Source, config: ReleaseConfig, ledger: Ledger) -> ReleaseConfig:
+    """The configuration with N in it: declared, or estimated now or by an earlier run."""
+    known = settled(spark, config)
+    if known.privacy.total_is_known:
+        return known
+    # Another release of the same pings may want the same estimate; it is drawn once, for both.
+    with exclusive(f"{Workspace.of(config).root}/work/{config.total_id}.lock"):
+        if not settled(spark, config).privacy.total_is_known:
+            if ledger.state_of(config.total_id) is State.SPENT:
+                raise LedgerConflict(
+                    f"the number of pings ({config.total_id}) was estimated and paid for, but is no longer in "
+                    f"{config.output}. Bring the folder back, or give another privacy.estimate_total.share, which is "
+                    "another estimate and is paid for again."
+                )
+            store_total(source, config, _partitions(spark, config))
+    return settled(spark, config)
+
+
+def _book(ledger: Ledger, spark: SparkSession, config: ReleaseConfig) -> None:
+    """Say of every draw of the configuration that it was made, and what came of it."""
+
+    def evidence(draw: Draw) -> str:
+        return checksum(spark, workspace_of_total(config) if draw.purpose == "total" else Workspace.of(config))
+
+    for draw in config.draws:
+        ledger.mark_spent(config, draw, evidence)
 
 
 def _noisy(spark: SparkSession, source: Source, config: ReleaseConfig) -> DataFrame:
     """Every slice with its noise, as a plan: the pings are read, and noise is drawn, when it is written."""
     privacy, grids, seed = config.privacy, config.grids, config.privacy.test_seed
-    partitions = tasks_for(privacy.total_pings, int(spark.conf.get("spark.sql.shuffle.partitions") or 200))
+    partitions = _partitions(spark, config)
     key = SampleKey.drawn() if seed is None else SampleKey.seeded(seed)
     bounding = bounding_of(privacy, sum(grid.size for grid in grids), key)
     packed = count_bounded(source, grids, bounding, key, partitions)
-    return add_noise(packed, grids, mechanism_of(privacy), partitions, seed)
+    return add_noise(packed, layers_of(config), grids[0].cells ** 2, mechanism_of(privacy), partitions, seed)
+
+
+def _partitions(spark: SparkSession, config: ReleaseConfig) -> int:
+    """Tasks that bound users: by the number of pings as far as that is known."""
+    at_least = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
+    return tasks_for(config.privacy.total if config.privacy.total_is_known else 0, at_least)
+
+
+@contextmanager
+def _in_sentences(config: ReleaseConfig) -> Iterator[None]:
+    try:
+        yield
+    except (PySparkException, Py4JJavaError) as problem:
+        raise _unreadable(problem, config) from None
 
 
 def _unreadable(problem: Exception, config: ReleaseConfig) -> Exception:

@@ -1,6 +1,6 @@
 """Settings: `settings` has the sections, `release` joins them, `values` reads values, `file` YAML and overrides."""
 
 from vdr_spark.config.file import load_config
-from vdr_spark.config.release import ReleaseConfig, absolute
+from vdr_spark.config.release import Draw, ReleaseConfig, absolute
 
-__all__ = ["ReleaseConfig", "absolute", "load_config"]
+__all__ = ["Draw", "ReleaseConfig", "absolute", "load_config"]

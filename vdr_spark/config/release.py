@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field, model_validator
 
 from vdr_spark.config.settings import (
+    AboutSettings,
     DenoiseSettings,
     GridSettings,
     InputSettings,
@@ -33,6 +37,15 @@ from vdr_spark.grid import Grid
 _DENOISING = 2  # raised when the same settings come to give another release
 
 
+@dataclass(frozen=True)
+class Draw:
+    """One drawing of noise, as it is booked."""
+
+    draw_id: str
+    epsilon: Fraction
+    purpose: str  # cells, or total
+
+
 class ReleaseConfig(Section):
     """Everything one release needs to know."""
 
@@ -40,6 +53,7 @@ class ReleaseConfig(Section):
     dataset: Name  # whose budget is spent
     output: Location  # folder of the tables, pictures and intermediate results
     ledger: Location | None = None  # the budget book; None: in `output`. Share one among a dataset's releases
+    witness: Location | None = None  # a file that remembers how far the book was written; None: beside it
     input: InputSettings
     synth: SynthSettings | None = None
     region: RegionSettings | None = None
@@ -50,6 +64,7 @@ class ReleaseConfig(Section):
     privacy: PrivacySettings
     denoise: DenoiseSettings = DenoiseSettings()
     refine: RefineSettings = RefineSettings()
+    about: AboutSettings = AboutSettings()
     spark: SparkSettings = SparkSettings()
 
     @model_validator(mode="after")
@@ -128,15 +143,43 @@ class ReleaseConfig(Section):
 
         Where the tensor is kept is part of it: a tensor in another folder is another draw, and is paid for.
         """
-        parts = {"input", "region", "grid", "period", "privacy", "dataset"}
-        settings = self.model_dump(mode="json", include=parts)
+        settings = self._about_pings() | self.model_dump(mode="json", include={"grid", "privacy"})
+        del settings["privacy"]["budget"], settings["privacy"]["cap"]
+        if self.privacy.estimate_total is None:
+            del settings["privacy"]["estimate_total"]
+        return f"{self.name}-{_digest(settings)[:10]}"
+
+    @property
+    def total_id(self) -> str:
+        """Identifies the drawing that estimates N. One is enough for all draws over the same pings at that price."""
+        assert self.privacy.estimate_total is not None
+        settings = self._about_pings() | {
+            "most_per_user": self.privacy.estimate_total.most_per_user,
+            "epsilon": str(self.privacy.total_epsilon),
+            "test_seed": self.privacy.test_seed,
+        }
+        return f"{self.dataset}-total-{_digest(settings)[:10]}"
+
+    def _about_pings(self) -> dict[str, Any]:
+        """Which pings are counted, and where what is made of them is kept."""
+        settings = self.model_dump(mode="json", include={"input", "region", "period", "dataset"})
         if self.regions is not None:
             # As a list: the order of regions is that of the tensor's layers.
             settings["region"] = [[name, region.model_dump(mode="json")] for name, region in self.regions.items()]
-        del settings["privacy"]["budget"]
         del settings["input"]["path"], settings["input"]["reader"]
-        paths = {"input": absolute(self.input.path), "output": absolute(self.output)}
-        return f"{self.name}-{_digest(settings | {'paths': paths})[:10]}"
+        return settings | {"paths": {"input": absolute(self.input.path), "output": absolute(self.output)}}
+
+    @property
+    def draws(self) -> tuple[Draw, ...]:
+        """Everything that is drawn over the pings, in order; their epsilons add up to the release's."""
+        cells = Draw(self.draw_id, self.privacy.cells_epsilon, "cells")
+        if self.privacy.estimate_total is None:
+            return (cells,)
+        return Draw(self.total_id, self.privacy.total_epsilon, "total"), cells
+
+    def with_total(self, total: int) -> ReleaseConfig:
+        """The same configuration once N has been estimated."""
+        return self.model_copy(update={"privacy": self.privacy.with_total(total)})
 
     @property
     def release_id(self) -> str:
@@ -169,8 +212,8 @@ class ReleaseConfig(Section):
             found.append(f"epsilon = {float(self.privacy.epsilon):g} is a weak promise; below 10 is good practice.")
         if not self.privacy.protected:
             found.append("privacy.test_seed is set: the noise can be computed by anyone. Protects nobody.")
-        noise = 3 * float(self.privacy.scale) * (2 * sum(grid.size for grid in self.grids)) ** 0.5
-        if noise > self.privacy.total_pings:
+        noise = self._noise_of_all_cells() if self.privacy.total_is_known else 0
+        if self.privacy.total_is_known and noise > self.privacy.total:
             found.append(
                 f"the noise of all cells together may exceed {noise:.3g} pings, more than privacy.total_pings: the "
                 "release will say little. Fewer cells, a smaller k or a larger epsilon would help."
@@ -181,6 +224,10 @@ class ReleaseConfig(Section):
                 "Name one ledger for all releases of a dataset."
             )
         return found
+
+    def _noise_of_all_cells(self) -> float:
+        """Three standard deviations of their sum."""
+        return 3 * float(self.privacy.scale) * math.sqrt(2 * sum(grid.size for grid in self.grids))
 
 
 def absolute(location: str) -> str:

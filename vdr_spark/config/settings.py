@@ -10,9 +10,19 @@ from fractions import Fraction
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PrivateAttr,
+    model_validator,
+)
 
 from vdr_spark.config.values import check_year, parse_count, parse_epsilon, parse_moment, parse_seconds, parse_zone
+from vdr_spark.errors import InvalidConfig, StageMissing
 from vdr_spark.grid import Box
 
 Epsilon = Annotated[Fraction, BeforeValidator(parse_epsilon), PlainSerializer(str)]
@@ -133,32 +143,89 @@ class PeriodSettings(Section):
         return local.astimezone(UTC)
 
 
+class TotalEstimate(Section):
+    """How N is found where it is not public: all pings, of each user a limited number, with noise of their own."""
+
+    share: Epsilon = Fraction(1, 20)  # of epsilon, that it costs
+    most_per_user: Count = Field(ge=1)  # pings of one user that count: more, and the noise grows; fewer, and N shrinks
+
+    @model_validator(mode="after")
+    def _leaves_something(self) -> TotalEstimate:
+        if self.share >= 1:
+            raise ValueError(f"`share` must be below 1, or nothing is left for the cells (received {self.share})")
+        return self
+
+
+class Cap(Section):
+    """How fast a budget may be spent: at most `epsilon` within any stretch of `per`."""
+
+    epsilon: Epsilon
+    per: Seconds
+
+
 class PrivacySettings(Section):
     """Who is protected, and how strongly. Everything here is public."""
 
-    epsilon: Epsilon
+    epsilon: Epsilon  # of the whole release
     k: Count | None = Field(default=None, ge=1)  # pings kept of each user
-    lambda_: float | None = Field(default=None, alias="lambda", gt=0, le=1)  # or k = lambda * total_pings
-    total_pings: Count = Field(ge=1)  # N, declared public
+    lambda_: float | None = Field(default=None, alias="lambda", gt=0, le=1)  # or k = lambda * N
+    total_pings: Count | None = Field(default=None, ge=1)  # N, declared public
+    estimate_total: TotalEstimate | None = None  # or estimated, for a share of epsilon
     budget: Epsilon | None = None  # of the dataset, granted by the first release; None: this epsilon
+    cap: Cap | None = None  # of the dataset, set by the first release; None: none
     bounding: Literal["sample", "weight"] = "sample"  # k of a user's pings, or all of them weighted k / n
     mechanism: Literal["discrete_laplace"] = "discrete_laplace"
     test_seed: int | None = Field(default=None, ge=0)  # seeded noise protects nobody, and the release says so
+
+    _estimated: int | None = PrivateAttr(default=None)  # N, once it was drawn and stored
 
     @model_validator(mode="after")
     def _consistent(self) -> PrivacySettings:
         if (self.k is None) == (self.lambda_ is None):
             raise ValueError("give either `k` or `lambda` (k = lambda * total_pings), not both, not neither")
+        if (self.total_pings is None) == (self.estimate_total is None):
+            raise ValueError(
+                "give either `total_pings`, the number of all pings as public knowledge, or `estimate_total`, which "
+                "pays for it out of epsilon; not both, not neither"
+            )
+        if self.lambda_ is not None and self.total_pings is not None and self.bound < 1:
+            raise ValueError(f"lambda * total_pings must be at least 1, not {self.lambda_} * {self.total_pings}")
+        if self.k is not None or self.total_pings is not None:
+            self._check_scale()
+        if self.budget is not None and self.budget < self.epsilon:
+            raise ValueError(f"`budget` ({self.budget}) must be at least `epsilon` ({self.epsilon})")
+        if self.cap is not None and self.cap.epsilon < self.epsilon:
+            raise ValueError(f"`cap.epsilon` ({self.cap.epsilon}) must be at least `epsilon` ({self.epsilon})")
+        return self
+
+    def _check_scale(self) -> None:
         if self.scale * self.unit > _LARGEST_SCALE:
             raise ValueError(
                 f"k / epsilon, the scale of the noise, must be at most 2**50 units of 1 / {self.unit}, "
                 f"not {float(self.scale * self.unit):.3g}"
             )
-        if self.bound < 1:
-            raise ValueError(f"lambda * total_pings must be at least 1, not {self.lambda_} * {self.total_pings}")
-        if self.budget is not None and self.budget < self.epsilon:
-            raise ValueError(f"`budget` ({self.budget}) must be at least `epsilon` ({self.epsilon})")
-        return self
+
+    def with_total(self, total: int) -> PrivacySettings:
+        """The same settings once N has been estimated."""
+        settled = self.model_copy()
+        settled._estimated = total
+        try:
+            settled._check_scale()
+        except ValueError as problem:
+            raise InvalidConfig(f"privacy: {problem}; give `k` instead of `lambda`") from None
+        return settled
+
+    @property
+    def total_is_known(self) -> bool:
+        return self.total_pings is not None or self._estimated is not None
+
+    @property
+    def total(self) -> int:
+        """N, the number of all pings: declared, or as it was estimated."""
+        total = self.total_pings if self.total_pings is not None else self._estimated
+        if total is None:
+            raise StageMissing("privacy.estimate_total: the number of pings is not estimated yet; run `vdr collect`")
+        return total
 
     @property
     def bound(self) -> int:
@@ -166,12 +233,23 @@ class PrivacySettings(Section):
         if self.k is not None:
             return self.k
         assert self.lambda_ is not None
-        return round(self.lambda_ * self.total_pings)
+        k = round(self.lambda_ * self.total)
+        return k if self.estimate_total is None else max(1, k)
+
+    @property
+    def total_epsilon(self) -> Fraction:
+        """What of epsilon pays for N; 0 where N is declared."""
+        return self.epsilon * self.estimate_total.share if self.estimate_total else Fraction(0)
+
+    @property
+    def cells_epsilon(self) -> Fraction:
+        """What of epsilon pays for the cells."""
+        return self.epsilon - self.total_epsilon
 
     @property
     def scale(self) -> Fraction:
-        """k / epsilon, the scale of the Laplace noise, exact."""
-        return self.bound / self.epsilon
+        """k / epsilon, the scale of the Laplace noise of a cell, exact."""
+        return self.bound / self.cells_epsilon
 
     @property
     def unit(self) -> int:
@@ -272,6 +350,16 @@ class RefineSettings(Section):
 
     method: Literal["calibrated", "gamma", "ratio"] = "calibrated"
     concentration: float = Field(default=5e-5, gt=0, le=1)  # C, the sum of squared cell shares
+
+
+class AboutSettings(Section):
+    """Who publishes, and what for: said in the privacy statement, used for nothing else."""
+
+    curator: str = "not stated"
+    curator_type: str = "not stated"  # the registry's words: Company, Government, Academic, Nonprofit
+    intended_use: str = "not stated"
+    region: str = "not stated"  # in words
+    sector: str = "not stated"
 
 
 class SparkSettings(Section):

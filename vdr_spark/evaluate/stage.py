@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
 from vdr_spark.collect.noisy_slices import live_files
+from vdr_spark.collect.total import settled
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.data.synth import is_generated
 from vdr_spark.denoise.slices import read_region
@@ -56,7 +57,7 @@ def evaluate(
         raise InvalidInput("there is no ping inside the box and the period to evaluate against")
     files = live_files(spark, workspace)
     noisy = read_region(files, config)
-    kept, total = pings_of_region(files, config)
+    kept, total = pings_of_region(files, settled(spark, config))
     versions = {
         "noisy": noisy,
         "noisy_scaled": noisy * np.float32(total / kept),

@@ -4,7 +4,7 @@ An entry is written before any data are read. A reservation counts against the b
 it is ever spent. Entries are numbered, and a number is given out once: it is the version of the Delta transaction that
 writes the entry, and Delta lets one transaction of a version through, whoever else tries it before, after or at the
 same moment. So two releases at once cannot both take the last epsilon. Each entry carries a hash of itself and its
-predecessor.
+predecessor, which shows edits; a witness outside the book (`privacy.witness`) shows that its end is missing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from fractions import Fraction
@@ -22,19 +22,34 @@ from delta.tables import DeltaTable
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
-from vdr_spark.config import ReleaseConfig
+from vdr_spark.config import Draw, ReleaseConfig
 from vdr_spark.errors import BudgetExceeded, LedgerConflict
 from vdr_spark.locks import exclusive
+from vdr_spark.privacy.witness import Witness
 from vdr_spark.tables import LEDGER, append_once, create_if_missing
+from vdr_spark.workspace import Workspace
 
 _ATTEMPTS = 20  # a competitor gets in between at most once per entry it writes
 
 
 class State(StrEnum):
     GRANTED = "granted"
+    CAPPED = "capped"
     RESERVED = "reserved"
     SPENT = "spent"
     REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class Line:
+    """What is to be written about a draw, or, without one, about the dataset's budget."""
+
+    state: State
+    epsilon: Fraction
+    draw_id: str = ""
+    purpose: str = ""  # of a draw: cells, or total
+    per_seconds: int | None = None  # of a cap
+    evidence: str = ""  # of a spent draw: SHA-256 of what was drawn
 
 
 @dataclass(frozen=True)
@@ -49,10 +64,17 @@ class Entry:
     recorded_at: datetime
     configuration_hash: str
     entry_hash: str
+    purpose: str = ""
+    per_seconds: int | None = None
+    evidence: str = ""
 
     def hash_after(self, previous: str) -> str:
         """The chain's link: of everything in this entry and the hash of the entry before."""
-        parts = [previous, *(str(part) for part in astuple(self)[:-1])]
+        always = (self.sequence, self.dataset, self.draw_id, self.state, self.epsilon, self.recorded_at)
+        parts = [previous, *map(str, always), self.configuration_hash]
+        # Books of the first version do not have these: what is not there is not hashed.
+        more = {"purpose": self.purpose, "per_seconds": self.per_seconds, "evidence": self.evidence}
+        parts += [f"{name}={value}" for name, value in more.items() if value]
         return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
 
 
@@ -62,15 +84,22 @@ class Account:
 
     dataset: str
     granted: Fraction
-    committed: Fraction  # reserved or spent
+    reserved: Fraction  # and not spent: it counts all the same
+    spent: Fraction
+    cap: Fraction | None = None  # within any stretch of `per_seconds`
+    per_seconds: int | None = None
+    recent: Fraction = Fraction(0)  # reserved or spent within the last such stretch
+
+    @property
+    def committed(self) -> Fraction:
+        return self.reserved + self.spent
 
     @property
     def remaining(self) -> Fraction:
-        return self.granted - self.committed
+        """What may be reserved now."""
+        in_all = self.granted - self.committed
+        return in_all if self.cap is None else min(in_all, self.cap - self.recent)
 
-
-Line = tuple[State, Fraction]
-"""What is to be written: a state and its epsilon."""
 
 Decision = Callable[[Sequence[Entry], ReleaseConfig], Line | None]
 
@@ -78,19 +107,27 @@ Decision = Callable[[Sequence[Entry], ReleaseConfig], Line | None]
 class Ledger:
     """The budget book at a path. All methods read the table anew: another process may have written."""
 
-    def __init__(self, spark: SparkSession, path: str):
+    def __init__(self, spark: SparkSession, path: str, witness: str | None = None):
         self._spark = spark
         self._path = path
+        self._witness = Witness(witness or path.rstrip("/") + ".witness.json")
+
+    @classmethod
+    def of(cls, spark: SparkSession, config: ReleaseConfig) -> Ledger:
+        workspace = Workspace.of(config)
+        return cls(spark, workspace.ledger, workspace.witness)
 
     def entries(self) -> list[Entry]:
-        """All entries in order, after checking that none was edited, or taken out of or put in the middle."""
-        if not DeltaTable.isDeltaTable(self._spark, self._path):
-            return []
-        book = self._spark.read.format("delta").load(self._path)
-        # Times as numbers: a Row would give them in the driver's own zone.
-        rows = book.withColumn("recorded_at", F.unix_micros("recorded_at")).collect()
-        entries = [_entry(row) for row in sorted(rows, key=lambda row: row.sequence)]
+        """All entries in order, after checking that none was edited, taken out, put in between or cut off."""
+        seen = self._witness.last_seen()  # before the book: another process may write an entry in between
+        entries = self._read()
         self._check_chain(entries)
+        if self._witness.contradicts(seen, entries):
+            raise LedgerConflict(
+                f"the ledger {self._path} has {len(entries)} entries, but its witness {self._witness.path} saw entry "
+                f"{seen.sequence} with another ending: the ledger was cut off, replaced or deleted. Nothing more is "
+                "released until it is restored (Delta's history, a backup), or people have found out what was spent"
+            )
         return entries
 
     def account(self, dataset: str) -> Account:
@@ -100,31 +137,51 @@ class Ledger:
         """Reserved, spent, or None where the draw was never booked (a refusal books nothing)."""
         return _state_of(self.entries(), draw_id)
 
+    def spending_of(self, draw_id: str) -> Entry | None:
+        """The entry that says the draw was made."""
+        spent = (e for e in self.entries() if e.draw_id == draw_id and e.state is State.SPENT)
+        return next(spent, None)
+
     def grant(self, config: ReleaseConfig, epsilon: Fraction) -> None:
         """Add to a dataset's budget: a decision of people, on record for ever."""
-        self._write(config, lambda *_: (State.GRANTED, epsilon))
+        self._write(config, lambda *_: Line(State.GRANTED, epsilon))
+
+    def cap(self, config: ReleaseConfig, epsilon: Fraction, per_seconds: int) -> None:
+        """Limit how fast the dataset's budget may be spent, from now on."""
+        self._write(config, lambda *_: Line(State.CAPPED, epsilon, per_seconds=per_seconds))
 
     def reserve(self, config: ReleaseConfig) -> State:
-        """Book the draw of a configuration before its data are read.
+        """Book all draws of a configuration before its data are read.
 
-        Returns the state the draw is in: RESERVED, now or by an earlier run that did not finish, or SPENT. Raises
-        `BudgetExceeded`, and leaves a `refused` entry, where it would overspend. A dataset that the book does not
+        Returns the state of its cells: RESERVED, now or by an earlier run that did not finish, or SPENT. Raises
+        `BudgetExceeded`, and leaves a `refused` entry, where they would overspend. A dataset that the book does not
         know yet is opened with the budget that its first configuration declares.
         """
-        entries = self._write(config, _opening, _reservation)
-        state = _state_of(entries, config.draw_id)
-        if state is None:
-            raise BudgetExceeded(_refusal(config, _account(entries, config.dataset)))
-        return state
+        states = []
+        for draw in config.draws:
+            entries = self._write(config, _opening, _opening_cap, _reservation(draw))
+            state = _state_of(entries, draw.draw_id)
+            if state is None:
+                raise BudgetExceeded(_refusal(config, _wanted(entries, config), _account(entries, config.dataset)))
+            states.append(state)
+        return states[-1]
 
-    def mark_spent(self, config: ReleaseConfig) -> None:
-        """Say that the reserved draw was made. Changes nothing where the book says so already."""
-        entries = self._write(config, _spending)
-        if _state_of(entries, config.draw_id) is None:
+    def mark_spent(self, config: ReleaseConfig, draw: Draw, evidence: Callable[[Draw], str]) -> None:
+        """Say that a reserved draw was made, and what came of it. Changes nothing where the book says so already."""
+        entries = self._write(config, _spending(draw, evidence))
+        if _state_of(entries, draw.draw_id) is None:
             raise LedgerConflict(
-                f"draw {config.draw_id} has a noisy tensor but the ledger {self._path} does not know it: "
+                f"draw {draw.draw_id} has a noisy tensor but the ledger {self._path} does not know it: "
                 "the ledger was replaced or another one is configured; point `ledger` at the right one"
             )
+
+    def _read(self) -> list[Entry]:
+        if not DeltaTable.isDeltaTable(self._spark, self._path):
+            return []
+        book = self._spark.read.format("delta").load(self._path)
+        # Times as numbers: a Row would give them in the driver's own zone.
+        rows = book.withColumn("recorded_at", F.unix_micros("recorded_at")).collect()
+        return [_entry(row) for row in sorted(rows, key=lambda row: row.sequence)]
 
     def _write(self, config: ReleaseConfig, *decisions: Decision) -> list[Entry]:
         """Decide by the book as it stands what to write, and write that; decide anew where another was faster.
@@ -138,19 +195,25 @@ class Ledger:
                     line = decide(entries, config)
                     if line is None:
                         break
-                    new = self._append(entries, config, *line)
+                    new = self._append(entries, config, line)
                     entries = self.entries()
                     if new in entries:
+                        self._witness.see(new)
                         break
                 else:
                     raise LedgerConflict(f"the ledger {self._path} is too busy; try again")
         return entries
 
-    def _append(self, entries: Sequence[Entry], config: ReleaseConfig, state: State, epsilon: Fraction) -> Entry:
+    def _append(self, entries: Sequence[Entry], config: ReleaseConfig, line: Line) -> Entry:
         """Try to write the next entry, one in a transaction. The book tells whether another took its number first."""
-        draw_id = "" if state is State.GRANTED else config.draw_id
-        now, fingerprint = datetime.now(UTC), config.configuration_hash
-        draft = Entry(len(entries) + 1, config.dataset, draw_id, state, epsilon, now, fingerprint, "")
+        draft = Entry(
+            sequence=len(entries) + 1,
+            dataset=config.dataset,
+            recorded_at=datetime.now(UTC),
+            configuration_hash=config.configuration_hash,
+            entry_hash="",
+            **vars(line),
+        )
         new = replace(draft, entry_hash=draft.hash_after(entries[-1].entry_hash if entries else ""))
         schema = ", ".join(f"{name} {kind}" for name, kind, _ in LEDGER.columns)
         frame = self._spark.createDataFrame([_row(new)], schema)
@@ -171,28 +234,45 @@ class Ledger:
 
 
 def _opening(entries: Sequence[Entry], config: ReleaseConfig) -> Line | None:
-    if _state_of(entries, config.draw_id) is not None or _account(entries, config.dataset).granted:
-        return None
-    return State.GRANTED, config.privacy.budget or config.privacy.epsilon
+    known = any(entry.dataset == config.dataset and entry.state is State.GRANTED for entry in entries)
+    return None if known else Line(State.GRANTED, config.privacy.budget or config.privacy.epsilon)
 
 
-def _reservation(entries: Sequence[Entry], config: ReleaseConfig) -> Line | None:
-    if _state_of(entries, config.draw_id) is not None:
-        return None
-    allowed = config.privacy.epsilon <= _account(entries, config.dataset).remaining
-    return State.RESERVED if allowed else State.REFUSED, config.privacy.epsilon
+def _opening_cap(entries: Sequence[Entry], config: ReleaseConfig) -> Line | None:
+    cap = config.privacy.cap
+    # Only an account that nothing was asked of yet: afterwards a cap is a decision of people (`vdr budget cap`).
+    new = all(entry.state is State.GRANTED for entry in entries if entry.dataset == config.dataset)
+    return Line(State.CAPPED, cap.epsilon, per_seconds=cap.per) if cap and new else None
 
 
-def _spending(entries: Sequence[Entry], config: ReleaseConfig) -> Line | None:
-    reserved = _state_of(entries, config.draw_id) is State.RESERVED
-    return (State.SPENT, config.privacy.epsilon) if reserved else None
+def _reservation(draw: Draw) -> Decision:
+    def decide(entries: Sequence[Entry], config: ReleaseConfig) -> Line | None:
+        if _state_of(entries, draw.draw_id) is not None:
+            return None
+        # All draws of the release or none: half of them would be paid for and useless.
+        allowed = _wanted(entries, config) <= _account(entries, config.dataset).remaining
+        return Line(State.RESERVED if allowed else State.REFUSED, draw.epsilon, draw.draw_id, draw.purpose)
+
+    return decide
+
+
+def _spending(draw: Draw, evidence: Callable[[Draw], str]) -> Decision:
+    def decide(entries: Sequence[Entry], _: ReleaseConfig) -> Line | None:
+        if _state_of(entries, draw.draw_id) is not State.RESERVED:
+            return None
+        return Line(State.SPENT, draw.epsilon, draw.draw_id, draw.purpose, evidence=evidence(draw))
+
+    return decide
 
 
 def _row(entry: Entry) -> tuple[object, ...]:
-    return tuple(str(value) if isinstance(value, Fraction | State) else value for value in astuple(entry))
+    values = {field.name: value for field, value in zip(fields(Entry), astuple(entry), strict=True)}
+    texts = {name: str(value) if isinstance(value, Fraction | State) else value for name, value in values.items()}
+    return tuple(texts[name] for name, _, _ in LEDGER.columns)
 
 
 def _entry(row: Row) -> Entry:
+    values = row.asDict()
     return Entry(
         row.sequence,
         row.dataset,
@@ -202,15 +282,38 @@ def _entry(row: Row) -> Entry:
         datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=row.recorded_at),
         row.configuration_hash,
         row.entry_hash,
+        values.get("purpose") or "",
+        values.get("per_seconds"),
+        values.get("evidence") or "",
     )
+
+
+def _wanted(entries: Sequence[Entry], config: ReleaseConfig) -> Fraction:
+    """What the draws of a configuration cost that are not booked yet."""
+    missing = [draw.epsilon for draw in config.draws if _state_of(entries, draw.draw_id) is None]
+    return sum(missing, Fraction(0))
 
 
 def _account(entries: Sequence[Entry], dataset: str) -> Account:
     mine = [entry for entry in entries if entry.dataset == dataset]
-    granted = sum((e.epsilon for e in mine if e.state is State.GRANTED), Fraction(0))
-    # A draw that was reserved and then spent counts once.
-    draws = {e.draw_id: e.epsilon for e in mine if e.state in (State.RESERVED, State.SPENT)}
-    return Account(dataset, granted, sum(draws.values(), Fraction(0)))
+    # A draw that was reserved and then spent counts once, from its reservation on.
+    reserved = {e.draw_id: e for e in reversed(mine) if e.state is State.RESERVED}
+    spent = {e.draw_id for e in mine if e.state is State.SPENT}
+    cap = next((e for e in reversed(mine) if e.state is State.CAPPED), None)
+    recent = Fraction(0)
+    if cap is not None:
+        # A clock that was set back makes entries of the future: they count.
+        since = datetime.now(UTC) - timedelta(seconds=cap.per_seconds or 0)
+        recent = sum((e.epsilon for e in reserved.values() if e.recorded_at > since), Fraction(0))
+    return Account(
+        dataset,
+        granted=sum((e.epsilon for e in mine if e.state is State.GRANTED), Fraction(0)),
+        reserved=sum((e.epsilon for e in reserved.values() if e.draw_id not in spent), Fraction(0)),
+        spent=sum((e.epsilon for e in reserved.values() if e.draw_id in spent), Fraction(0)),
+        cap=cap.epsilon if cap else None,
+        per_seconds=cap.per_seconds if cap else None,
+        recent=recent,
+    )
 
 
 def _state_of(entries: Sequence[Entry], draw_id: str) -> State | None:
@@ -218,11 +321,15 @@ def _state_of(entries: Sequence[Entry], draw_id: str) -> State | None:
     return next((state for state in (State.SPENT, State.RESERVED) if state in states), None)
 
 
-def _refusal(config: ReleaseConfig, account: Account) -> str:
-    requested = config.privacy.epsilon
+def _refusal(config: ReleaseConfig, requested: Fraction, account: Account) -> str:
+    cap = (
+        f"at most {account.cap} within {account.per_seconds} s, of which {account.recent} is taken, "
+        if account.cap is not None
+        else ""
+    )
     return (
-        f"the budget of dataset `{account.dataset}` does not allow this release: requested epsilon {requested}, "
-        f"granted {account.granted}, already reserved or spent {account.committed}, remaining {account.remaining}, "
-        f"short by {requested - account.remaining}. Lower privacy.epsilon, or have more granted (vdr budget grant); "
-        "privacy.budget only opens an account."
+        f"the budget of dataset `{config.dataset}` does not allow this release: requested epsilon {requested}, "
+        f"granted {account.granted}, already reserved or spent {account.committed}, {cap}remaining "
+        f"{account.remaining}, short by {requested - account.remaining}. Lower privacy.epsilon, or have more granted "
+        "(vdr budget grant); privacy.budget and privacy.cap only open an account."
     )

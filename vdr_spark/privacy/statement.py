@@ -1,59 +1,233 @@
-"""The privacy statement: what a release promises, to whom, and at what price. Known before any data are read."""
+"""The privacy statement: what a release promises, to whom, at what price, and what it does not promise.
+
+`deployment` uses the field names of OpenDP's registry of deployments; `questions` answers what NIST SP 800-226 asks of
+a claim of differential privacy; `exact` holds the same figures for programs. Nothing in it depends on the data beyond
+what was paid for.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
 from importlib.metadata import version
 from typing import Any
 
 from vdr_spark.config import ReleaseConfig
+from vdr_spark.privacy.ledger import Account, Entry, State
 from vdr_spark.privacy.mechanism import noise_variance
 
 UNIT = "user"
-ADJACENCY = "two datasets that differ by all the pings of one user, added or removed"
+ADJACENCY = "two data sets that differ by all the pings of one user, added or removed"
+UNPROTECTED = "UNPROTECTED: the noise came from a test seed, anyone can compute it. This release protects nobody."
 
 
-def privacy_statement(config: ReleaseConfig) -> dict[str, Any]:
-    """Everything a reader needs to judge the promise; nothing in it depends on the data."""
-    privacy = config.privacy
+@dataclass(frozen=True)
+class Published:
+    """What is known of a release only when it is published."""
+
+    created: datetime
+    model: str
+    estimated_rmse: float | None
+    cells_sha256: str
+
+
+def privacy_statement(
+    config: ReleaseConfig, published: Published, book: Sequence[Entry], account: Account
+) -> dict[str, Any]:
+    """Of one release, whose configuration is settled; `book` are the ledger's entries of its dataset so far."""
     return {
-        "protected": privacy.protected,
+        "release_id": config.release_id,
+        "protected": config.privacy.protected,
+        "warning": None if config.privacy.protected else UNPROTECTED,
+        "deployment": _deployment(config, published, book, account),
+        "questions": _questions(config),
+        "exact": _exact(config, published, book, account),
+    }
+
+
+def _deployment(
+    config: ReleaseConfig, published: Published, book: Sequence[Entry], account: Account
+) -> dict[str, dict[str, Any]]:
+    privacy, about, grid = config.privacy, config.about, config.domain
+    unprotected = f"{UNPROTECTED} " if not privacy.protected else ""
+    accuracy = "not estimated: smaller than can be told"
+    if published.estimated_rmse is not None:
+        accuracy = f"root mean squared error of a cell's kept pings: {published.estimated_rmse:.3g}"
+    return {
+        "basic": {
+            "name": config.release_id,
+            "data_curators": [{"data_curator_name": about.curator, "data_curator_type": about.curator_type}],
+            "description": f"Estimated number of location pings in each of {grid.size:,} cells: {grid.cells} x "
+            f"{grid.cells} in the box, {grid.slices} slices of {grid.slice_seconds} s. Dataset {config.dataset}.",
+            "intended_use": about.intended_use,
+            "data_product_type": "Summary statistics",
+            "data_product_region": about.region,
+            "data_product_sector": about.sector,
+            "publication_date": f"{published.created:%Y-%m-%d}",
+        },
+        "dp_variant": {
+            "variant_name": "Pure DP" if privacy.protected else "none",
+            "data_domain": "Any number of rows of user id, latitude, longitude and time. Rows outside the public box "
+            "and period, and rows that are no pings, are left out one by one.",
+            "unprotected_quantities": unprotected + "; ".join(_unprotected(config)),
+        },
+        "privacy_loss": {
+            "privacy_unit": "User",
+            "privacy_unit_details": f"{ADJACENCY[0].upper()}{ADJACENCY[1:]}. A user is a value of the input's user id; "
+            "a person with two ids is two users.",
+            "privacy_parameters": {"epsilon": float(privacy.epsilon)},
+            "privacy_parameters_details": "; ".join(
+                f"{stage}: {epsilon}" for stage, epsilon in _by_stage(config).items()
+            ),
+        },
+        "deployment_model": {
+            "model_name": "Central",
+            "trust_assumptions": "The curator, who holds the pings and runs the job, is trusted, with the machines "
+            "it runs on. Whoever sees the release is not.",
+            "actors": "Users, whose pings these are; the curator; readers of the release.",
+            "release_type": "Many releases" if len(_draws(book)) > len(config.draws) else "One release",
+            "release_type_details": _composition(config, book, account),
+            "data_source_type": "Static",
+            "access_type": "Non-interactive",
+        },
+        "implementation": {
+            "preprocessing_and_hyperparameter_tuning": f"{_bounding(config)} No setting was tuned on the pings by "
+            "this software. Models are chosen and trained on the noisy counts alone.",
+            "mechanisms": _mechanism(config),
+            "composition": _composition(config, book, account),
+            "post_processing": f"{published.model}, then refinement ({config.refine.method}) from kept to all pings. "
+            "Both read the stored noisy counts only.",
+            "justification": "Pure epsilon at user level, so that the promise holds for whole histories and adds up "
+            "over releases. Discrete noise, because floating-point noise can be taken apart.",
+            "utility": f"As estimated from the noisy counts alone: {accuracy}.",
+            "additional_information": f"vdr-spark {version('vdr-spark')}; the proof stands in its docs/privacy.md; "
+            "`vdr audit` checks this release.",
+        },
+    }
+
+
+def _unprotected(config: ReleaseConfig) -> list[str]:
+    privacy, box = config.privacy, config.domain.box
+    total = (
+        f"the number of all pings, {privacy.total:,}, as declared"
+        if privacy.estimate_total is None
+        else "not the number of all pings: it was estimated, for its share of epsilon"
+    )
+    return [
+        total,
+        f"box ({box.south}, {box.west}, {box.north}, {box.east}), period {config.domain.start.isoformat()} to "
+        f"{config.domain.end.isoformat()}, slice length and number of cells, by configuration",
+        f"k = {privacy.bound}, " + ("by configuration" if privacy.k is not None else "a share of the number of pings"),
+        "names and types of the input's columns, and where the input lies",
+        "that the release was made, and when",
+    ]
+
+
+def _bounding(config: ReleaseConfig) -> str:
+    privacy = config.privacy
+    over = " in all regions together" if config.regions else ""
+    if privacy.bounding == "weight":
+        return f"The pings of a user{over} weigh at most {privacy.bound} in sum, in units of 1/{privacy.unit}."
+    return f"Of the pings of a user{over} at most {privacy.bound} are kept, chosen by a keyed hash."
+
+
+def _mechanism(config: ReleaseConfig) -> str:
+    privacy, estimate = config.privacy, config.privacy.estimate_total
+    source = "the operating system" if privacy.protected else "A TEST SEED"
+    text = (
+        f"Discrete Laplace noise of scale k / epsilon = {privacy.scale} on every cell, the empty ones too: exact, in "
+        f"integers, from random bits of {source}; standard deviation {noise_variance(privacy) ** 0.5:.4g}. Drawn "
+        "once, and stored before anything reads it."
+    )
+    if estimate is None:
+        return text
+    return (
+        f"{text} The number of pings: the same noise of scale {estimate.most_per_user / privacy.total_epsilon}, "
+        f"at most {estimate.most_per_user} pings of a user."
+    )
+
+
+def _draws(book: Sequence[Entry]) -> dict[str, Entry]:
+    """The draws of a dataset that were booked, each with its last word."""
+    return {entry.draw_id: entry for entry in book if entry.state in (State.RESERVED, State.SPENT)}
+
+
+def _composition(config: ReleaseConfig, book: Sequence[Entry], account: Account) -> str:
+    others = len(_draws(book).keys() - {draw.draw_id for draw in config.draws})
+    return (
+        f"Epsilons of a dataset add up. Dataset {config.dataset} has reserved or spent {account.committed} of "
+        f"{account.granted} granted, this release included; besides it there "
+        + ("was 1 other draw. " if others == 1 else f"were {others} other draws. ")
+        + "Other releases of the same draw cost nothing."
+    )
+
+
+def _by_stage(config: ReleaseConfig) -> dict[str, Fraction]:
+    estimate = {"total": config.privacy.total_epsilon} if config.privacy.estimate_total else {}
+    nothing = dict.fromkeys(("denoise", "refine", "publish"), Fraction(0))
+    return estimate | {"collect": config.privacy.cells_epsilon} | nothing
+
+
+def _questions(config: ReleaseConfig) -> list[dict[str, str]]:
+    """What NIST SP 800-226 would have a reader ask, from the top of its pyramid down."""
+    answers = {
+        "What is the privacy parameter, and is it small enough?": f"epsilon = {config.privacy.epsilon}, pure. "
+        + ("Above 10, which promises little." if config.privacy.epsilon > 10 else "Not above 10."),
+        "What is the unit of privacy?": f"The user with all pings of the period: {ADJACENCY}.",
+        "What else was released about the same people?": "The ledger knows; see composition. Releases under another "
+        "dataset name, or by others, are not counted.",
+        "Is the mechanism right, and free of floating-point leaks?": "Noise and counts are integers; the sampler "
+        "compares random bits with exact thresholds. Tests audit the whole job, and broken variants of it.",
+        "Is the contribution of a user really bounded?": _bounding(config),
+        "Is anything taken from the data without being paid for?": "No. See unprotected quantities.",
+        "Which biases does it introduce?": "Bounding underrates people with many pings, and the places they go to. "
+        "Denoising draws rare spots towards what is expected of them. Each cell has an error bar.",
+        "Whom must one trust?": "The curator and the machines: the central model.",
+        "Which side channels remain?": "How long the job takes, Spark's own logs and user interface, and what the "
+        "operator sees. Publish tables, not logs.",
+        "How are pings secured and accessed?": "Not by this software, but for its temporary files, which are "
+        "encrypted by default. No exact number is written to any table.",
+        "How were the pings collected, and did people agree?": "Not known to this software; ask the curator.",
+    }
+    return [{"question": question, "answer": answer} for question, answer in answers.items()]
+
+
+def _exact(config: ReleaseConfig, published: Published, book: Sequence[Entry], account: Account) -> dict[str, Any]:
+    privacy, grid, estimate = config.privacy, config.domain, config.privacy.estimate_total
+    return {
         "privacy_unit": UNIT,
         "adjacency": ADJACENCY,
-        "definition": "pure epsilon differential privacy",
         "epsilon": str(privacy.epsilon),
-        "epsilon_by_stage": {
-            "collect": str(privacy.epsilon),
-            "denoise": "0",
-            "refine": "0",
-            "publish": "0",
+        "epsilon_by_stage": {stage: str(epsilon) for stage, epsilon in _by_stage(config).items()},
+        "mechanism": privacy.mechanism,
+        "scale": str(privacy.scale),
+        "k": privacy.bound,
+        "bounding": privacy.bounding,
+        "sensitivity_l1": privacy.bound,
+        "counts_are_multiples_of": f"1/{privacy.unit}",
+        "total_pings": {
+            "value": privacy.total,
+            "source": "estimated" if estimate else "declared public",
+            "most_per_user": estimate.most_per_user if estimate else None,
         },
-        "mechanism": {
-            "name": privacy.mechanism,
-            "scale": str(privacy.scale),
-            "standard_deviation": noise_variance(privacy) ** 0.5,
-            "sampler": "exact, integers only",
-            "randomness": "operating system" if privacy.protected else "a test seed: protects nobody",
-        },
-        "bounding": {
-            "method": privacy.bounding,
-            "pings_per_user": privacy.bound,
-            "sensitivity_l1": privacy.bound,
-            "counts_are_multiples_of": f"1/{privacy.unit}" if privacy.unit > 1 else "1",
-        },
-        "declared_public": {
-            "total_pings": privacy.total_pings,
-            "box": vars(config.domain.box),
-            "boxes_under_the_same_bound": [vars(grid.box) for grid in config.grids],
-            "period": [config.domain.start.isoformat(), config.domain.end.isoformat()],
-            "slice_seconds": config.domain.slice_seconds,
-            "cells": config.domain.cells,
-            "concentration": config.refine.concentration,
-            "input_schema": "names and types of the input's columns are read before the budget is booked",
-        },
-        "post_processing": [
-            config.denoise.model,
-            "fusion" if config.denoise.fused else "no fusion",
-            config.refine.method,
+        "box": vars(grid.box),
+        "boxes_under_the_same_bound": [vars(other.box) for other in config.grids],
+        "period": [grid.start.isoformat(), grid.end.isoformat()],
+        "slice_seconds": grid.slice_seconds,
+        "cells": grid.cells,
+        "concentration": config.refine.concentration if config.refine.method == "gamma" else None,
+        "model": published.model,
+        "refinement": config.refine.method,
+        "draws": [
+            {"draw_id": entry.draw_id, "purpose": entry.purpose, "epsilon": str(entry.epsilon), "state": entry.state}
+            for entry in _draws(book).values()
         ],
+        "granted": str(account.granted),
+        "committed": str(account.committed),
+        "cells_sha256": published.cells_sha256,
+        "configuration_hash": config.configuration_hash,
         "code_version": version("vdr-spark"),
+        "created": published.created.isoformat(),
     }

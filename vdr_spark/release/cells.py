@@ -20,11 +20,14 @@ _CELLS = pa.schema(
         ("lon", pa.float64()),
         ("count", pa.float64()),
         ("deviation", pa.float64()),
+        ("protected", pa.bool_()),
     ]
 )
 
 
-def cell_rows(grid: Grid, release_id: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def cell_rows(
+    grid: Grid, release_id: str, protected: bool
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """A function that turns rows of the tensor file into one row a cell."""
     y, x = (axis.ravel().astype(np.int32) for axis in np.indices((grid.cells, grid.cells)))
     lat, lon = grid.latitudes()[y], grid.longitudes()[x]
@@ -41,6 +44,7 @@ def cell_rows(grid: Grid, release_id: str) -> Callable[[Iterable[pa.RecordBatch]
                     *(pa.array(values) for values in (y, x, lat, lon)),
                     batch.column("counts")[row].values.cast(pa.float64()),
                     deviation.values.cast(pa.float64()) if deviation.is_valid else pa.nulls(len(y), pa.float64()),
+                    pa.repeat(pa.scalar(protected), len(y)),
                 ]
                 yield pa.RecordBatch.from_arrays(columns, schema=_CELLS)
 

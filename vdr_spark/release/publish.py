@@ -1,7 +1,8 @@
 """The publish stage: the refined tensor becomes rows of `cells`, then one row of `releases` says so.
 
 The row in `releases` comes last: a release that is not in it is not published, whatever `cells` holds. Both writes
-are atomic and happen once, so a run that was killed in between is simply run again.
+are atomic and happen once, so a run that was killed in between is simply run again. The statement's JSON and page are
+copies of what the row says, and are written again where they are missing.
 """
 
 from __future__ import annotations
@@ -16,31 +17,48 @@ from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.stage import NOTES
 from vdr_spark.errors import LedgerConflict, StageMissing
 from vdr_spark.privacy.ledger import Ledger, State
-from vdr_spark.privacy.statement import UNIT, privacy_statement
+from vdr_spark.privacy.statement import UNIT, Published, privacy_statement
 from vdr_spark.refine import REFINED, REFINEMENT
 from vdr_spark.release.cells import cell_rows
+from vdr_spark.release.statement_page import statement_page
 from vdr_spark.tables import CELLS, RELEASES, append_once, create_if_missing, read_part
+from vdr_spark.tensor_file import checksum, read_tensor
 from vdr_spark.workers import in_worker
-from vdr_spark.workspace import Workspace, exists, read_json
+from vdr_spark.workspace import Workspace, as_json, exists, read_json, write_text
 
 
 def publish(spark: SparkSession, config: ReleaseConfig) -> bool:
     """Write the release of a configuration into the tables; False where it is published already."""
     workspace = Workspace.of(config)
     if is_published(spark, workspace):
+        _write_statement(spark, workspace)
         return False
     if not exists(workspace.stage(REFINED)):
         raise StageMissing(f"release {workspace.release_id} has no refined tensor yet; run `vdr refine` first")
-    if Ledger(spark, workspace.ledger).state_of(workspace.draw_id) is not State.SPENT:
+    if Ledger.of(spark, config).state_of(workspace.draw_id) is not State.SPENT:
         raise LedgerConflict(
             f"draw {workspace.draw_id} is not booked as spent in {workspace.ledger}; run `vdr collect` first"
         )
     refined = spark.read.parquet(workspace.stage(REFINED))
     schema = ", ".join(f"{name} {kind}" for name, kind, _ in CELLS.columns)
-    cells = refined.mapInArrow(in_worker(cell_rows(config.domain, workspace.release_id)), schema)
+    cells = refined.mapInArrow(
+        in_worker(cell_rows(config.domain, workspace.release_id, config.privacy.protected)), schema
+    )
     _append(cells, workspace, CELLS.name)
     _append(_release_row(spark, config, workspace), workspace, RELEASES.name)
+    _write_statement(spark, workspace)
     return True
+
+
+def _write_statement(spark: SparkSession, workspace: Workspace) -> None:
+    """The statement of the published row, as files for people and programs, unless they are there."""
+    if exists(workspace.statement("json")) and exists(workspace.statement("html")):
+        return
+    rows = read_part(spark, workspace.table(RELEASES.name), RELEASES, workspace.release_id)
+    assert rows is not None
+    statement = json.loads(rows.select("statement").collect()[0][0])
+    write_text(workspace.statement("json"), as_json(statement))
+    write_text(workspace.statement("html"), statement_page(statement))
 
 
 def is_published(spark: SparkSession, workspace: Workspace) -> bool:
@@ -55,14 +73,25 @@ def _append(frame: DataFrame, workspace: Workspace, name: str) -> None:
 
 
 def _release_row(spark: SparkSession, config: ReleaseConfig, workspace: Workspace) -> DataFrame:
-    grid, privacy = config.domain, config.privacy
+    grid, privacy, ledger = config.domain, config.privacy, Ledger.of(spark, config)
     denoised, refined = (read_json(workspace.stage(name)) for name in (NOTES, REFINEMENT))
+    tensor = read_tensor(workspace.stage(REFINED), grid.cells)
+    published = Published(
+        created=datetime.now(UTC),
+        model=denoised["model"] + ("+fusion" if denoised["fusion"] else ""),
+        estimated_rmse=denoised["estimated_rmse"],
+        cells_sha256=checksum(tensor.counts, tensor.deviation),
+    )
+    book = [entry for entry in ledger.entries() if entry.dataset == config.dataset]
+    statement = privacy_statement(config, published, book, ledger.account(config.dataset))
+    spent = ledger.spending_of(workspace.draw_id)
+    assert spent is not None
     values = {
         "release_id": workspace.release_id,
         "draw_id": workspace.draw_id,
         "region": config.focus,
         "dataset": config.dataset,
-        "created": datetime.now(UTC),
+        "created": published.created,
         "protected": privacy.protected,
         "period_start": grid.start,
         "period_end": grid.end,
@@ -75,14 +104,17 @@ def _release_row(spark: SparkSession, config: ReleaseConfig, workspace: Workspac
         "epsilon": str(privacy.epsilon),
         "k": privacy.bound,
         "bounding": privacy.bounding,
-        "total_pings": privacy.total_pings,
-        "model": denoised["model"] + ("+fusion" if denoised["fusion"] else ""),
-        "estimated_rmse": denoised["estimated_rmse"],
+        "total_pings": privacy.total,
+        "model": published.model,
+        "estimated_rmse": published.estimated_rmse,
         "gamma": refined["gamma"],
         "kappa": refined["kappa"],
         "code_version": version("vdr-spark"),
         "configuration_hash": config.configuration_hash,
-        "statement": json.dumps(privacy_statement(config), sort_keys=True),
+        "statement": json.dumps(statement, sort_keys=True),
+        "cells_sha256": published.cells_sha256,
+        "ledger_entry": spent.sequence,
+        "ledger_entry_hash": spent.entry_hash,
     }
     schema = ", ".join(f"{name} {kind}" for name, kind, _ in RELEASES.columns)
     return spark.createDataFrame([tuple(values[name] for name, _, _ in RELEASES.columns)], schema)

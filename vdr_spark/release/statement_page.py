@@ -1,0 +1,100 @@
+"""The privacy statement as a page for people: one HTML file without anything from elsewhere."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from typing import Any
+
+_TITLES = {
+    "basic": "What was released",
+    "dp_variant": "What kind of promise",
+    "privacy_loss": "To whom, and how strong",
+    "deployment_model": "Who is trusted",
+    "implementation": "How it was made",
+}
+_STYLE = """
+:root { --ink: #1b1b22; --faint: #6f6f7a; --rule: #d9d9e0; --alarm: #c1121f; --plum: #7b2382 }
+body { margin: 0; background: #f7f7f9; color: var(--ink); font: 16px/1.55 system-ui, sans-serif }
+main { max-width: 46rem; margin: 0 auto; padding: 2.5rem 1.5rem 4rem; background: #fff }
+h1 { font-size: 1.5rem; margin: 0 } h2 { font-size: 1.05rem; margin: 2.2rem 0 .4rem }
+.id, .foot { color: var(--faint); font-size: .85rem; overflow-wrap: anywhere }
+.promise { border-left: 4px solid var(--plum); margin: 1.5rem 0; padding: .2rem 0 .2rem 1rem }
+.alarm { background: var(--alarm); color: #fff; font-weight: 700; padding: .8rem 1rem; margin: 1.2rem 0 }
+dl, dd { margin: 0; overflow-wrap: anywhere } dt { color: var(--faint); font-size: .85rem; margin-top: .7rem }
+table { border-collapse: collapse; width: 100%; font-size: .9rem }
+th, td { text-align: left; padding: .35rem .8rem .35rem 0; border-bottom: 1px solid var(--rule) }
+td { overflow-wrap: anywhere }
+@media print { body { background: #fff } main { padding: 0 } }
+"""
+
+
+def statement_page(statement: Mapping[str, Any]) -> str:
+    """A whole HTML document. Every text of the statement is escaped."""
+    exact = statement["exact"]
+    parts = [
+        "<h1>Privacy statement</h1>",
+        f'<p class="id">Release {_text(statement["release_id"])}, published {_text(exact["created"])[:16]} UTC</p>',
+        f'<p class="alarm">{_text(statement["warning"])}</p>' if statement["warning"] else _promise(exact),
+        *(_section(_TITLES[name], fields) for name, fields in statement["deployment"].items()),
+        "<h2>Where the budget went</h2>",
+        _budget(exact),
+        "<h2>Questions worth asking</h2>",
+        _definitions({item["question"]: item["answer"] for item in statement["questions"]}),
+        f'<p class="foot">Made by vdr-spark {_text(exact["code_version"])}. Names of fields follow OpenDP\'s registry '
+        "of deployments, the questions NIST SP 800-226. The same as JSON lies beside this page. SHA-256 of the "
+        f"released cells: {_text(exact['cells_sha256'])}</p>",
+    ]
+    body = "\n".join(parts)
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>Privacy statement {_text(statement['release_id'])}</title><style>{_STYLE}</style></head>\n"
+        f"<body><main>\n{body}\n</main></body></html>\n"
+    )
+
+
+def _promise(exact: Mapping[str, Any]) -> str:
+    return (
+        '<p class="promise">Adding or removing <b>one person with their whole history</b> changes the probability '
+        "of any possible release by at most a factor of e<sup>ε</sup>, with "
+        f"<b>ε = {_text(exact['epsilon'])}</b>, whatever an attacker knows or computes.</p>"
+    )
+
+
+def _section(title: str, fields: Mapping[str, Any]) -> str:
+    return f"<h2>{title}</h2>{_definitions({name.replace('_', ' '): value for name, value in fields.items()})}"
+
+
+def _definitions(fields: Mapping[str, Any]) -> str:
+    rows = "".join(f"<dt>{_text(name)}</dt><dd>{_value(value)}</dd>" for name, value in fields.items())
+    return f"<dl>{rows}</dl>"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{_text(name).replace('_', ' ')}: {_value(inner)}" for name, inner in value.items())
+    if isinstance(value, list):
+        return "; ".join(_value(inner) for inner in value)
+    return _text(value)
+
+
+def _budget(exact: Mapping[str, Any]) -> str:
+    stages = "".join(
+        f"<tr><td>{_text(stage)}</td><td>{_text(epsilon)}</td></tr>"
+        for stage, epsilon in exact["epsilon_by_stage"].items()
+    )
+    draws = "".join(
+        f"<tr><td>{_text(draw['draw_id'])}</td><td>{_text(draw['purpose'])}</td><td>{_text(draw['epsilon'])}</td>"
+        f"<td>{_text(draw['state'])}</td></tr>"
+        for draw in exact["draws"]
+    )
+    return (
+        f"<table><tr><th>stage of this release</th><th>ε</th></tr>{stages}</table>"
+        f"<p>The dataset's draws so far: {_text(exact['committed'])} of {_text(exact['granted'])} granted.</p>"
+        f"<table><tr><th>draw</th><th>of</th><th>ε</th><th>state</th></tr>{draws}</table>"
+    )
+
+
+def _text(value: Any) -> str:
+    return html.escape(str(value))

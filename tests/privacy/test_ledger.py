@@ -1,8 +1,13 @@
 """The budget book: written first, never overspent, never edited."""
 
+import hashlib
+import json
+import shutil
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 
@@ -116,3 +121,126 @@ def test_an_edited_book_is_noticed(spark: SparkSession, ledger: Ledger, small_co
 def test_spending_what_was_never_reserved_is_refused(ledger: Ledger, small_config: Small) -> None:
     with pytest.raises(LedgerConflict, match="does not know it"):
         spend(ledger, small_config())
+
+
+def cut_off(path: str, entries: int) -> None:
+    """Take the last commits out of a Delta table's log, as a person with a shell would."""
+    commits = sorted(Path(path).glob("_delta_log/*.json"))
+    for commit in commits[-entries:]:
+        commit.unlink()
+        (commit.parent / f".{commit.name}.crc").unlink(missing_ok=True)
+
+
+def forget_cached_tables(spark: SparkSession) -> None:
+    assert spark._jvm is not None
+    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+
+
+def test_a_book_whose_end_was_cut_off_is_noticed(spark: SparkSession, ledger: Ledger, small_config: Small) -> None:
+    config = small_config()
+    ledger.reserve(config)
+    spend(ledger, config)
+    cut_off(ledger._path, entries=2)
+    forget_cached_tables(spark)
+    with pytest.raises(LedgerConflict, match=r"has 1 entries, but its witness .* saw entry 3"):
+        ledger.account(config.dataset)
+
+
+def test_rows_deleted_by_sql_are_noticed(spark: SparkSession, ledger: Ledger, small_config: Small) -> None:
+    config = small_config()
+    ledger.reserve(config)
+    spark.sql(f"ALTER TABLE delta.`{ledger._path}` SET TBLPROPERTIES ('delta.appendOnly' = 'false')")
+    spark.sql(f"DELETE FROM delta.`{ledger._path}` WHERE sequence = 2")
+    with pytest.raises(LedgerConflict, match="cut off, replaced or deleted"):
+        ledger.reserve(config)
+
+
+def test_a_book_that_is_gone_or_replaced_is_noticed(
+    spark: SparkSession, ledger: Ledger, small_config: Small, tmp_path: Path
+) -> None:
+    config = small_config()
+    ledger.reserve(config)
+    shutil.rmtree(ledger._path)
+    forget_cached_tables(spark)
+    with pytest.raises(LedgerConflict, match="has 0 entries"):
+        ledger.reserve(config)
+    # Another book, whole in itself, in its place.
+    other = Ledger(spark, str(tmp_path / "other"))
+    other.reserve(config)
+    shutil.move(other._path, ledger._path)
+    forget_cached_tables(spark)
+    with pytest.raises(LedgerConflict, match="with another ending"):
+        ledger.account(config.dataset)
+
+
+def test_a_witness_may_be_behind_and_may_not_be_damaged(ledger: Ledger, small_config: Small) -> None:
+    config = small_config()
+    ledger.reserve(config)
+    witness = Path(ledger._witness.path)
+    first = ledger.entries()[0]
+    # Killed after the entry was written and before the witness was told.
+    witness.write_text(json.dumps({"sequence": 1, "entry_hash": first.entry_hash}))
+    spend(ledger, config)
+    assert json.loads(witness.read_text())["sequence"] == 3
+    witness.write_text("{")
+    with pytest.raises(LedgerConflict, match=r"witness .* is damaged"):
+        ledger.account(config.dataset)
+
+
+def test_an_entry_of_the_first_version_keeps_its_hash() -> None:
+    """Books that were begun before draws had purposes must not look edited."""
+    moment = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    entry = Entry(2, "city", "demo-1", State.SPENT, Fraction(1, 3), moment, "abc", "")
+    parts = ["before", "2", "city", "demo-1", "spent", "1/3", "2026-01-02 03:04:05+00:00", "abc"]
+    assert entry.hash_after("before") == hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+
+
+def test_a_cap_limits_how_fast_a_budget_is_spent(ledger: Ledger, small_config: Small) -> None:
+    def wanting(name: str) -> ReleaseConfig:
+        cap = "privacy.cap={epsilon: 2, per: 1h}"
+        return small_config(f"name={name}", "privacy.epsilon=1", "privacy.budget=9", cap)
+
+    assert ledger.reserve(wanting("first")) is State.RESERVED
+    assert ledger.reserve(wanting("second")) is State.RESERVED
+    account = ledger.account("demo-city")
+    assert (account.granted, account.committed, account.recent, account.remaining) == (9, 2, 2, 0)
+    with pytest.raises(BudgetExceeded) as refusal:
+        ledger.reserve(wanting("third"))
+    for words in ("requested epsilon 1", "at most 2 within 3600 s, of which 2 is taken", "short by 1"):
+        assert words in str(refusal.value)
+    # A shorter stretch, by a decision of people: what was taken before it counts no longer.
+    time.sleep(1.1)
+    ledger.cap(wanting("any"), Fraction(2), per_seconds=1)
+    assert ledger.account("demo-city").remaining == 2
+    assert ledger.reserve(wanting("third")) is State.RESERVED
+    assert [e.state.value for e in ledger.entries()].count("capped") == 2
+
+
+def test_what_was_spent_can_be_recomputed_from_the_history(ledger: Ledger, small_config: Small) -> None:
+    estimated = ("privacy.total_pings=null", "privacy.estimate_total={share: 1/4, most_per_user: 9}")
+    config = small_config("privacy.epsilon=1/3", "privacy.budget=1", *estimated)
+    ledger.reserve(config)
+    spend(ledger, config)
+    with pytest.raises(BudgetExceeded):
+        ledger.reserve(small_config("name=greedy", "privacy.epsilon=9", "privacy.budget=9"))
+    draws: dict[str, Fraction] = {}
+    for entry in ledger.entries():
+        if entry.state in ("reserved", "spent"):
+            draws[entry.draw_id] = entry.epsilon
+    assert sorted(draws.values()) == [Fraction(1, 12), Fraction(1, 4)]
+    account = ledger.account(config.dataset)
+    assert sum(draws.values()) == account.committed == Fraction(1, 3)
+    assert (account.spent, account.reserved) == (Fraction(1, 4), Fraction(1, 12))
+
+
+def test_the_draws_of_a_release_are_booked_all_or_none(ledger: Ledger, small_config: Small) -> None:
+    estimated = ("privacy.total_pings=null", "privacy.estimate_total={share: 1/2, most_per_user: 9}")
+    ledger.reserve(small_config("privacy.epsilon=1", "privacy.budget=2"))
+    greedy = small_config("name=greedy", "privacy.epsilon=1.5", *estimated)
+    with pytest.raises(BudgetExceeded, match="requested epsilon 3/2"):
+        ledger.reserve(greedy)  # either half of it alone would fit
+    assert ledger.account("demo-city").committed == 1
+    modest = small_config("name=modest", "privacy.epsilon=1", *estimated)
+    assert ledger.reserve(modest) is State.RESERVED
+    booked = [(e.purpose, e.epsilon) for e in ledger.entries() if e.state is State.RESERVED]
+    assert booked == [("cells", 1), ("total", Fraction(1, 2)), ("cells", Fraction(1, 2))]

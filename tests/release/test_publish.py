@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from vdr_spark.config import load_config
+from vdr_spark.pipeline import run_stage
 from vdr_spark.release.read import read_release
 from vdr_spark.tables import CELLS, LEDGER, NOISY_SLICES, RELEASES, Table
 
@@ -47,9 +48,20 @@ def test_the_release_says_what_was_promised(in_demo_folder: Path, spark: SparkSe
     assert row.model in ("identity", "temporal+fusion", "ridge+fusion", "blindspot+fusion")
     assert row.estimated_rmse is None or row.estimated_rmse > 0
     assert 0 < row.kappa <= 1
-    statement = json.loads(row.statement)
-    assert statement["epsilon_by_stage"] == {"collect": "6", "denoise": "0", "refine": "0", "publish": "0"}
-    assert statement["declared_public"]["total_pings"] == 60_000
+    exact = json.loads(row.statement)["exact"]
+    assert exact["epsilon_by_stage"] == {"collect": "6", "denoise": "0", "refine": "0", "publish": "0"}
+    assert exact["total_pings"] == {"value": 60_000, "source": "declared public", "most_per_user": None}
+
+
+def test_the_statement_is_also_a_file_and_a_page(in_demo_folder: Path, spark: SparkSession) -> None:
+    config = load_config("conf/demo.yaml")
+    row = spark.read.format("delta").load(f"{in_demo_folder}/{TABLES}/releases").collect()[0]
+    file, page = (in_demo_folder / f"out/demo/statements/{config.release_id}.{kind}" for kind in ("json", "html"))
+    assert json.loads(file.read_text()) == json.loads(row.statement)
+    before = page.read_text()
+    page.unlink()
+    assert run_stage("publish", spark, config) is False  # published already; what is missing is written again
+    assert page.read_text() == before
 
 
 @pytest.mark.parametrize("table", [CELLS, RELEASES, NOISY_SLICES, LEDGER], ids=lambda table: table.name)

@@ -1,10 +1,12 @@
 import importlib
+import inspect
 import sys
 
 import numpy as np
 import pytest
 
 import vdr_spark.report
+from tests.conftest import ROOT
 from vdr_spark.errors import EnvironmentProblem
 from vdr_spark.report.canvas import new_figure, put_title, save
 
@@ -30,6 +32,14 @@ def test_the_mark_is_a_readable_band_below_the_picture(tmp_path, look) -> None:
     assert red.mean() > 0.7
     assert 0.02 < letters.mean() < 0.3
     assert not (np.abs(clean - RED) < 8).all(axis=2).any()
+
+
+def test_no_picture_goes_past_the_mark() -> None:
+    """One function writes pictures, and it must be told whether people are protected."""
+    sources = {path: path.read_text() for path in (ROOT / "vdr_spark").rglob("*.py")}
+    assert [path.name for path, text in sources.items() if "savefig" in text] == ["canvas.py"]
+    parameter = inspect.signature(save).parameters["protected"]
+    assert parameter.default is inspect.Parameter.empty
 
 
 def test_writes_to_a_url_and_makes_its_folder(look) -> None:

@@ -50,7 +50,8 @@ def range_command(
     config = open_config(conf, overrides)
     area = _box(config, at, side, box)
     since, until = _moment(config, "--from", start), _moment(config, "--to", end)
-    _print(range_count(_release(config, release_id), area, since, until), as_json)
+    release = _release(config, release_id)
+    _print(range_count(release, area, since, until), release, as_json)
 
 
 @app.command("hotspot")
@@ -74,7 +75,8 @@ def hotspot_command(
     config = open_config(conf, overrides)
     lat, lon = _place(config, at)
     moment = _moment(config, "--when", when) or _noon(config)
-    _print(nearest_hotspot(_release(config, release_id), lat, lon, moment, threshold, within), as_json)
+    release = _release(config, release_id)
+    _print(nearest_hotspot(release, lat, lon, moment, threshold, within), release, as_json)
 
 
 @app.command("forecast")
@@ -93,7 +95,8 @@ def forecast_command(
 
     config = open_config(conf, overrides)
     area = _box(config, at, side, box)
-    _print(forecast(_release(config, release_id), area, horizon), as_json)
+    release = _release(config, release_id)
+    _print(forecast(release, area, horizon), release, as_json)
 
 
 def _release(config: ReleaseConfig, release_id: str | None) -> Release:
@@ -150,9 +153,10 @@ def _noon(config: ReleaseConfig) -> datetime:
     return noon if config.domain.start <= noon < config.domain.end else config.domain.start
 
 
-def _print(answer: Answer, as_json: bool) -> None:
+def _print(answer: Answer, release: Release, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(asdict(answer), default=_plain))  # type: ignore[call-overload]
+        fields: dict[str, object] = asdict(answer)  # type: ignore[call-overload]
+        print(json.dumps({"protected": release.protected, **fields}, default=_plain))
     else:
         console.print(answer.sentence(), markup=False)
 

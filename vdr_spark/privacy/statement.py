@@ -88,7 +88,7 @@ def _deployment(
             "it runs on. Whoever sees the release is not.",
             "actors": "Users, whose pings these are; the curator; readers of the release.",
             "release_type": "Many releases" if len(_draws(book)) > len(config.draws) else "One release",
-            "release_type_details": _composition(config, book, account),
+            "release_type_details": "Every draw over the dataset is booked in a ledger; see composition.",
             "data_source_type": "Static",
             "access_type": "Non-interactive",
         },
@@ -113,7 +113,7 @@ def _unprotected(config: ReleaseConfig) -> list[str]:
     total = (
         f"the number of all pings, {privacy.total:,}, as declared"
         if privacy.estimate_total is None
-        else "not the number of all pings: it was estimated, for its share of epsilon"
+        else "the number of all pings is protected: it was estimated, for its share of epsilon"
     )
     return [
         total,

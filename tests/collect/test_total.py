@@ -1,0 +1,114 @@
+"""N, where it is not public: clipped, noisy, paid for on a line of its own, drawn once."""
+
+import json
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.conftest import write_pings
+from vdr_spark.collect.stage import collect
+from vdr_spark.collect.total import Clip, settled
+from vdr_spark.config import ReleaseConfig
+from vdr_spark.errors import LedgerConflict, StageMissing
+from vdr_spark.pipeline import run_release
+from vdr_spark.privacy.ledger import Ledger, State
+from vdr_spark.privacy.mechanism import Mechanism
+
+Small = Callable[..., ReleaseConfig]
+# So large an epsilon that the noise is zero, and N what was counted.
+ESTIMATED = ("privacy.epsilon=1e6", "privacy.budget=1e9", "privacy.total_pings=null")
+
+
+def estimate(most: int, share: str = "1/10") -> str:
+    return f"privacy.estimate_total={{most_per_user: {most}, share: {share}}}"
+
+
+def test_a_user_counts_for_at_most_so_many() -> None:
+    clip = Clip(most=10)
+    # Two users in one chunk, the first of them in another one too.
+    sizes, words = clip.condensed(np.array([7, 3]), np.ones(10, np.uint64))
+    more_sizes, more_words = clip.condensed(np.array([6]), np.ones(6, np.uint64))
+    assert sizes.tolist() == [1, 1]
+    assert more_sizes.tolist() == [1]
+    cells, amounts = clip.counted(2, np.array([0, 1, 0]), np.concatenate([words, more_words]))
+    assert cells.tolist() == [0]
+    assert amounts is not None
+    assert amounts.tolist() == [10 + 3]
+
+
+def test_a_release_with_an_estimated_total(spark: SparkSession, small_config: Small) -> None:
+    config = small_config(*ESTIMATED, estimate(most=50), "privacy.k=null", "privacy.lambda=0.05")
+    heavy = [("heavy", cell) for cell in range(400)]  # counts for 50
+    light = [(f"user{number}", 7 * number) for number in range(250)]
+    write_pings(config.input.path, config.domain, [*heavy, *light])
+    with pytest.raises(StageMissing, match="not estimated yet"):
+        _ = config.privacy.bound
+    run_release(spark, config)
+    known = settled(spark, config)
+    assert (known.privacy.total, known.privacy.bound) == (300, 15)
+    assert known.draw_id == config.draw_id
+    row = spark.read.format("delta").load(f"{config.output}/tables/releases").collect()[0]
+    assert (row.total_pings, row.k) == (300, 15)
+    statement = json.loads(row.statement)
+    assert statement["exact"]["total_pings"] == {"value": 300, "source": "estimated", "most_per_user": 50}
+    assert statement["exact"]["epsilon_by_stage"]["total"] == "100000"
+    assert "it was estimated" in statement["deployment"]["dp_variant"]["unprotected_quantities"]
+    booked = {e.purpose: e.epsilon for e in Ledger.of(spark, config).entries() if e.state is State.SPENT}
+    assert booked == {"total": 100_000, "cells": 900_000}
+
+    # Another k over the same pings is another draw of cells, and no other estimate.
+    other = small_config(*ESTIMATED, estimate(most=50), "privacy.k=3", "name=other")
+    collect(spark, other)
+    purposes = [e.purpose for e in Ledger.of(spark, other).entries() if e.state is State.SPENT]
+    assert sorted(purposes) == ["cells", "cells", "total"]
+
+
+def test_its_noise_is_that_of_the_limit_and_its_share(
+    spark: SparkSession, small_config: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = small_config("privacy.total_pings=null", "privacy.epsilon=2", estimate(most=30, share="1/4"))
+    write_pings(config.input.path, config.domain, [("one", 0)])
+    variances: list[float] = []
+
+    def look(*_: object, mechanism: Mechanism, **__: object) -> None:
+        variances.append(mechanism.variance)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("vdr_spark.collect.total.add_noise", look)
+    with pytest.raises(KeyboardInterrupt):
+        collect(spark, config)
+    assert variances == [pytest.approx(2 * 60**2, rel=1e-3)]  # scale 30 / (2 / 4)
+    assert Ledger.of(spark, config).account(config.dataset).reserved == 2  # both lines, before any ping was read
+    assert config.privacy.scale == 20 / Fraction(3, 2)
+
+
+def test_it_is_drawn_once_whatever_is_killed(
+    spark: SparkSession, small_config: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = small_config("privacy.total_pings=null", estimate(most=30))
+    write_pings(config.input.path, config.domain, [("one", 0)] * 40)
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("vdr_spark.collect.stage._noisy", killed)
+        with pytest.raises(KeyboardInterrupt):
+            collect(spark, config)
+    first = settled(spark, config).privacy.total
+    collect(spark, config)
+    assert settled(spark, config).privacy.total == first
+    assert [e.state for e in Ledger.of(spark, config).entries() if e.purpose == "total"] == ["reserved", "spent"]
+
+
+def test_an_estimate_that_was_paid_for_and_is_gone_is_not_drawn_again(spark: SparkSession, small_config: Small) -> None:
+    config = small_config("privacy.total_pings=null", estimate(most=30))
+    write_pings(config.input.path, config.domain, [("one", 0)])
+    ledger = Ledger.of(spark, config)
+    ledger.reserve(config)
+    ledger.mark_spent(config, config.draws[0], lambda _: "")
+    with pytest.raises(LedgerConflict, match="was estimated and paid for"):
+        collect(spark, config)

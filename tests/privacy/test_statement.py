@@ -1,0 +1,90 @@
+"""The statement says what was promised, in the registry's words, and changes with every setting that matters."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from fractions import Fraction
+
+import pytest
+
+from vdr_spark.config import ReleaseConfig
+from vdr_spark.privacy.ledger import Account, Entry, State
+from vdr_spark.privacy.statement import Published, privacy_statement
+
+Small = Callable[..., ReleaseConfig]
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+# Required of an entry of the registry's third and fullest tier, as far as software can know it.
+REGISTRY = {
+    "basic": {"name", "data_curators", "description", "intended_use", "data_product_type", "data_product_region"}
+    | {"data_product_sector", "publication_date"},
+    "dp_variant": {"variant_name", "data_domain", "unprotected_quantities"},
+    "privacy_loss": {"privacy_unit", "privacy_unit_details", "privacy_parameters", "privacy_parameters_details"},
+    "deployment_model": {"model_name", "trust_assumptions", "actors", "release_type", "release_type_details"}
+    | {"data_source_type", "access_type"},
+    "implementation": {"preprocessing_and_hyperparameter_tuning", "mechanisms", "composition", "post_processing"}
+    | {"justification", "utility", "additional_information"},
+}
+
+
+def statement(config: ReleaseConfig, *others: Entry) -> dict[str, dict[str, dict[str, object]]]:
+    own = [
+        Entry(number, config.dataset, draw.draw_id, State.SPENT, draw.epsilon, NOW, "", "", draw.purpose)
+        for number, draw in enumerate(config.draws)
+    ]
+    account = Account(config.dataset, Fraction(10), Fraction(0), config.privacy.epsilon)
+    made: dict[str, dict[str, dict[str, object]]] = privacy_statement(
+        config, Published(NOW, "temporal+fusion", 1.5, "ab" * 32), [*others, *own], account
+    )
+    json.dumps(made)
+    return made
+
+
+def test_fields_are_the_registrys(small_config: Small) -> None:
+    made = statement(small_config("about={curator: A city, intended_use: Planning}"))
+    assert {name: set(fields) for name, fields in made["deployment"].items()} == REGISTRY
+    assert made["deployment"]["basic"]["data_curators"] == [
+        {"data_curator_name": "A city", "data_curator_type": "not stated"}
+    ]
+    assert made["deployment"]["privacy_loss"]["privacy_parameters"] == {"epsilon": 6.0}
+
+
+@pytest.mark.parametrize(
+    ("override", "section", "field", "words"),
+    [
+        ("privacy.bounding=weight", "implementation", "preprocessing_and_hyperparameter_tuning", "weigh at most 20"),
+        ("privacy.k=33", "implementation", "mechanisms", "11/2"),
+        ("refine.method=gamma", "implementation", "post_processing", "gamma"),
+        ("privacy.total_pings=12345", "dp_variant", "unprotected_quantities", "12,345, as declared"),
+        ("period.slice=6h", "basic", "description", "4 slices of 21600 s"),
+        ("dataset=elsewhere", "implementation", "composition", "Dataset elsewhere"),
+    ],
+)
+def test_it_follows_the_settings(small_config: Small, override: str, section: str, field: str, words: str) -> None:
+    assert words in str(statement(small_config(override))["deployment"][section][field])
+    assert words not in str(statement(small_config())["deployment"][section][field])
+
+
+def test_an_estimated_total_is_said(small_config: Small) -> None:
+    config = small_config("privacy.total_pings=null", "privacy.estimate_total={most_per_user: 40, share: 1/3}")
+    made = statement(config.with_total(777))
+    assert made["exact"]["total_pings"] == {"value": 777, "source": "estimated", "most_per_user": 40}
+    assert made["exact"]["epsilon_by_stage"]["total"] == "2"
+    assert "of scale 20, at most 40 pings of a user" in str(made["deployment"]["implementation"]["mechanisms"])
+    assert "777" not in str(made["deployment"]["dp_variant"]["unprotected_quantities"])
+
+
+def test_earlier_draws_are_counted(small_config: Small) -> None:
+    config = small_config()
+    earlier = Entry(1, config.dataset, "earlier", State.RESERVED, Fraction(1), NOW, "", "", "cells")
+    made = statement(config, earlier)["deployment"]
+    assert "was 1 other draw" in str(made["implementation"]["composition"])
+    assert made["deployment_model"]["release_type"] == "Many releases"
+    assert statement(config)["deployment"]["deployment_model"]["release_type"] == "One release"
+
+
+def test_a_seeded_release_promises_nothing(small_config: Small) -> None:
+    made = statement(small_config("privacy.test_seed=1"))
+    assert made["protected"] is False
+    assert "protects nobody" in str(made["warning"])
+    assert made["deployment"]["dp_variant"]["variant_name"] == "none"
+    assert "A TEST SEED" in str(made["deployment"]["implementation"]["mechanisms"])

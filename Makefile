@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 # Ivy's and pip's progress belong to the set-up; everything after it is quiet.
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help setup demo test lint format lock bench-noise bench-collect bench-training wheel clean clean-demo
+.PHONY: help setup demo test audit-test lint format lock bench-noise bench-collect bench-training wheel clean clean-demo
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ demo: $(READY) ## a generated city, end to end: pings -> private release -> quer
 
 test: lint ## lint, types and all tests
 	@$(BIN)/python -m pytest
+
+audit-test: $(READY) ## the statistical audit again, with hundreds of whole collect jobs (10 minutes)
+	@$(BIN)/python -m pytest -m audits tests/statistical
 
 lint: $(READY) ## ruff (lint and format) and mypy
 	@$(BIN)/ruff check .

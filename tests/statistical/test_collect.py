@@ -1,0 +1,140 @@
+"""The whole collect job, audited in districts: what is promised holds, and every broken variant is found out."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import pytest
+from pyspark.sql import SparkSession
+from scipy.stats import binomtest
+
+from tests.statistical import variants
+from tests.statistical.audit import ERROR, Finding, Outputs, Statistic, audit, laplace_evidence
+from tests.statistical.districts import SLICES, Scenario, run_in_districts, scenarios
+from tests.statistical.float_support import outside_support
+from vdr_spark.config import ReleaseConfig
+
+Small = Callable[..., ReleaseConfig]
+ONE_CELL, K_CELLS, ABOVE_IN_ONE_CELL, ABOVE, AMONG_OTHERS = scenarios(3)
+IN_TWO_SLICES = Scenario("5 pings in each of two slices", (0,) * 5 + (1,) * 5)
+ONE_PING = Scenario("one ping", (0,))
+LARGEST_SCALE = 2**50  # that a configuration may ask for: where floating-point noise is coarsest
+
+
+def settings(small_config: Small, epsilon: str, k: int, bounding: str) -> ReleaseConfig:
+    config = small_config(
+        "grid.cells=192", "period.slice=6h", f"privacy.epsilon={epsilon}", f"privacy.k={k}", "privacy.budget=100",
+        f"privacy.bounding={bounding}",
+    )  # fmt: skip
+    assert config.domain.slices == SLICES
+    assert config.privacy.protected
+    return config
+
+
+def findings(spark: SparkSession, config: ReleaseConfig, chosen: Sequence[Scenario]) -> dict[str, Finding]:
+    outputs = run_in_districts(spark, config, chosen)
+    return {scenario.name: audit(*outputs[scenario.name], attacks(config, scenario)) for scenario in chosen}
+
+
+def attacks(config: ReleaseConfig, scenario: Scenario) -> dict[str, Statistic]:
+    """Statistics that know the settings and the user's pings, as an attacker may."""
+    privacy = config.privacy
+    scale = privacy.scale * privacy.unit
+    known: dict[str, Statistic] = {
+        "evidence of these pings": laplace_evidence(scenario.contribution(privacy.bound, privacy.unit).tolist())
+    }
+    if privacy.unit > 1:
+        known["residue"] = lambda outputs: outputs[:, 0] % privacy.unit
+    if scale == LARGEST_SCALE:
+        known["holes"] = outside_support(float(scale))
+    return known
+
+
+@pytest.mark.parametrize("bounding", ["sample", "weight"])
+@pytest.mark.parametrize(("epsilon", "k"), [("1", 3), ("1/3", 1), ("0.05", 2), ("40", 4)])
+def test_the_promise_holds(spark: SparkSession, small_config: Small, epsilon: str, k: int, bounding: str) -> None:
+    config = settings(small_config, epsilon, k, bounding)
+    for name, found in findings(spark, config, scenarios(k)).items():
+        print(f"RIGHT {bounding} {epsilon} {k} {name}: {found}")
+        assert not found.violates(float(config.privacy.epsilon)), f"{name}: {found}"
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "k", "bounding", "scenario"),
+    [
+        ("1", 3, "sample", ONE_CELL),
+        ("3", 1, "sample", IN_TWO_SLICES),
+        ("1", LARGEST_SCALE, "sample", ONE_PING),
+        ("1", LARGEST_SCALE >> 20, "weight", ONE_PING),
+    ],
+    ids=["one cell", "two slices", "largest scale", "largest scale by weights"],
+)
+def test_the_promise_holds_where_broken_variants_fail(
+    spark: SparkSession, small_config: Small, epsilon: str, k: int, bounding: str, scenario: Scenario
+) -> None:
+    found = findings(spark, settings(small_config, epsilon, k, bounding), [scenario])[scenario.name]
+    print(f"RIGHT {bounding} {epsilon} {k} {scenario.name}: {found}")
+    assert not found.violates(float(epsilon)), found
+    if scenario in (ONE_CELL, IN_TWO_SLICES):
+        assert found.epsilon > 0.7 * float(epsilon), f"the audit is blind: {found}"
+
+
+@dataclass(frozen=True)
+class Broken:
+    where: str
+    variant: object
+    scenario: Scenario
+    epsilon: str = "1"
+    k: int = 3
+    bounding: str = "sample"
+
+
+BROKEN = {
+    "noise scale 0.7": Broken(variants.MECHANISM, variants.noise_of_scale_07, ONE_CELL),
+    "noise scale 0.7, weights": Broken(
+        variants.MECHANISM, variants.noise_of_scale_07, ABOVE_IN_ONE_CELL, bounding="weight"
+    ),
+    "bound k + 1": Broken(variants.BOUNDING, variants.bound_of_k_plus_1, ABOVE_IN_ONE_CELL, k=2),
+    "bound k + 1, weights": Broken(
+        variants.BOUNDING, variants.bound_of_k_plus_1, ABOVE_IN_ONE_CELL, k=2, bounding="weight"
+    ),
+    "noise on non-empty cells only": Broken(variants.NOISE_ADDER, variants.noise_on_cells_with_pings, K_CELLS),
+    "float noise": Broken(variants.MECHANISM, variants.floating_point_noise, ONE_PING, k=LARGEST_SCALE),
+    "float noise, weights": Broken(
+        variants.MECHANISM, variants.floating_point_noise, ONE_PING, k=LARGEST_SCALE >> 20, bounding="weight"
+    ),
+    "zero counted twice": Broken(variants.MECHANISM, variants.noise_with_zero_counted_twice, ONE_CELL),
+    "noise in whole pings": Broken(
+        variants.MECHANISM, variants.noise_in_whole_pings, ABOVE_IN_ONE_CELL, bounding="weight"
+    ),
+    "same noise in every slice": Broken(variants.NOISE_ADDER, variants.same_noise_in_every_slice, ONE_CELL),
+    "choice made anew for each slice": Broken(
+        variants.BOUNDING, variants.choice_made_anew(SLICES), IN_TWO_SLICES, epsilon="3", k=1
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_variant_is_found_out(
+    spark: SparkSession, small_config: Small, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    broken = BROKEN[name]
+    monkeypatch.setattr(broken.where, broken.variant)
+    config = settings(small_config, broken.epsilon, broken.k, broken.bounding)
+    found = findings(spark, config, [broken.scenario])[broken.scenario.name]
+    print(f"BROKEN {name} {broken.epsilon}: {found}")
+    assert found.violates(float(Fraction(broken.epsilon))), found
+
+
+def test_a_huge_epsilon_leaves_the_noise_that_it_should(spark: SparkSession, small_config: Small) -> None:
+    config = settings(small_config, "40", 10, "sample")
+    [(with_user, without_user)] = run_in_districts(spark, config, [ONE_CELL]).values()
+    p = math.exp(-1 / float(config.privacy.scale))
+    assert agrees((without_user == 0), (1 - p) / (1 + p))
+    assert agrees((with_user[:, 0] == 3), (1 - p) / (1 + p))
+    assert agrees((without_user > 0), p / (1 + p))
+
+
+def agrees(happened: Outputs, probability: float) -> bool:
+    return bool(binomtest(int(happened.sum()), happened.size, probability).pvalue > ERROR)

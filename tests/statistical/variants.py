@@ -1,0 +1,136 @@
+"""Deliberately broken parts of collect, each a mistake that somebody made somewhere. The audit must find them.
+
+They run in Spark's workers in place of the right ones. Workers need not be able to import tests, so this module is
+sent along.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark import cloudpickle
+
+from vdr_spark.collect.arrays import Codes, Integers, position_in_run, starts_of_runs
+from vdr_spark.collect.bounding import Bounding, Counts, Sample, SampleKey, bounding_of
+from vdr_spark.collect.packing import sum_packed
+from vdr_spark.config.settings import PrivacySettings
+from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
+from vdr_spark.privacy.mechanism import Mechanism
+from vdr_spark.privacy.randomness import Words, secure_words, seeded_words
+from vdr_spark.workers import ArrowTask
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+MECHANISM = "vdr_spark.collect.stage.mechanism_of"
+BOUNDING = "vdr_spark.collect.stage.bounding_of"
+NOISE_ADDER = "vdr_spark.collect.noisy_slices._noise_adder"
+
+
+def noise_of_scale_07(privacy: PrivacySettings) -> Mechanism:
+    return DiscreteLaplace(privacy.scale * privacy.unit * Fraction(7, 10))
+
+
+def floating_point_noise(privacy: PrivacySettings) -> Mechanism:
+    return _FloatLaplace(float(privacy.scale * privacy.unit))
+
+
+def noise_with_zero_counted_twice(privacy: PrivacySettings) -> Mechanism:
+    return _ZeroTwice(privacy.scale * privacy.unit)
+
+
+def noise_in_whole_pings(privacy: PrivacySettings) -> Mechanism:
+    """Of the right size, but weights are fractions of a ping."""
+    return _Multiple(DiscreteLaplace(privacy.scale), privacy.unit)
+
+
+def bound_of_k_plus_1(privacy: PrivacySettings, cells: int, key: SampleKey) -> Bounding:
+    return bounding_of(privacy.model_copy(update={"k": privacy.bound + 1}), cells, key)
+
+
+def no_bound(privacy: PrivacySettings, cells: int, key: SampleKey) -> Bounding:
+    return bounding_of(privacy.model_copy(update={"k": 10**9}), cells, key)
+
+
+def choice_made_anew(slices: int) -> Callable[[PrivacySettings, int, SampleKey], Bounding]:
+    """For each slice, as `rand()` in a plan that is evaluated once a slice: k pings on average, up to k in each."""
+
+    def bounding(privacy: PrivacySettings, cells: int, key: SampleKey) -> Bounding:
+        right = bounding_of(privacy, cells, key)
+        assert isinstance(right, Sample)
+        return _Anew(right.k, right.cell_bits, right.key, slices, cells // slices)
+
+    return bounding
+
+
+def noise_on_cells_with_pings(cells_per_slice: int, mechanism: Mechanism, seed: int | None) -> ArrowTask:  # noqa: ARG001
+    def noisy(counts: Integers) -> Integers:
+        return np.where(counts > 0, counts + mechanism.sample(len(counts), secure_words), 0)
+
+    return _adder(cells_per_slice, noisy)
+
+
+def same_noise_in_every_slice(cells_per_slice: int, mechanism: Mechanism, seed: int | None) -> ArrowTask:  # noqa: ARG001
+    secret = secrets.randbits(64)
+    return _adder(cells_per_slice, lambda counts: counts + mechanism.sample(len(counts), seeded_words(secret, 0)))
+
+
+@dataclass(frozen=True)
+class _FloatLaplace:
+    scale: float
+
+    @property
+    def variance(self) -> float:
+        return 2 * self.scale**2
+
+    def sample(self, size: int, words: Words) -> NDArray[np.int64]:  # noqa: ARG002
+        return np.rint(np.random.default_rng().laplace(0, self.scale, size)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class _Multiple:
+    noise: DiscreteLaplace
+    unit: int
+
+    @property
+    def variance(self) -> float:
+        return self.noise.variance * self.unit**2
+
+    def sample(self, size: int, words: Words) -> NDArray[np.int64]:
+        return self.noise.sample(size, words) * self.unit
+
+
+class _ZeroTwice(DiscreteLaplace):
+    def _sample(self, size: int, words: Words) -> NDArray[np.int64]:
+        negative, magnitude = self._signed(size, words)
+        return np.where(negative, -magnitude, magnitude)
+
+
+@dataclass(frozen=True)
+class _Anew(Sample):
+    slices: int
+    cells_per_slice: int
+
+    def counted(self, users: int, code: Codes, words: NDArray[np.uint64]) -> Counts:  # noqa: ARG002
+        rng, kept = np.random.default_rng(), []
+        cells = (words & np.uint64((1 << self.cell_bits) - 1)).view(np.int64)
+        for number in range(self.slices):
+            order = np.lexsort((rng.random(len(code)), code))
+            chosen = cells[order[position_in_run(starts_of_runs(code[order])) < self.k]]
+            kept.append(chosen[chosen // self.cells_per_slice == number])
+        return np.concatenate(kept), None
+
+
+def _adder(cells_per_slice: int, noisy: Callable[[Integers], Integers]) -> ArrowTask:
+    def add(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for number, counts in sorted(sum_packed(batches, cells_per_slice).items()):
+            columns = [pa.array([number], pa.int32()), pa.array([noisy(counts)], pa.list_(pa.int64()))]
+            yield pa.RecordBatch.from_arrays(columns, names=["slice", "values"])
+
+    return add

@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 # Ivy's and pip's progress belong to the set-up; everything after it is quiet.
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help setup demo test lint format lock bench-noise bench-collect bench-training wheel clean clean-demo
+.PHONY: help setup demo test fault-test lint format lock bench-noise bench-collect bench-training wheel clean clean-demo
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ demo: $(READY) ## a generated city, end to end: pings -> private release -> quer
 
 test: lint ## lint, types and all tests
 	@$(BIN)/python -m pytest
+
+fault-test: $(READY) ## kill -9 at more than 70 points of a release, each started again (about 45 minutes)
+	@$(BIN)/python -m pytest -m faults tests/faults
 
 lint: $(READY) ## ruff (lint and format) and mypy
 	@$(BIN)/ruff check .

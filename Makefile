@@ -31,7 +31,7 @@ demo: $(READY) ## a generated city, end to end: pings -> private release -> quer
 test: lint ## lint, types and all tests
 	@$(BIN)/python -m pytest
 
-fault-test: $(READY) ## kill -9 at more than 70 points of a release, each started again (about 45 minutes)
+fault-test: $(READY) ## kill -9 at 79 points of a release, and the same command again after each (an hour)
 	@$(BIN)/python -m pytest -m faults tests/faults
 
 lint: $(READY) ## ruff (lint and format) and mypy

@@ -1,7 +1,6 @@
 """Pings that all victims share, and the command that is killed."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -31,5 +30,6 @@ def pings(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture
-def release_of(pings: str) -> Callable[[Path], Command]:
-    return lambda output: Command.of(pings, output, QUICK)
+def release_of(pings: str) -> Callable[..., Command]:
+    """`vdr release` of the shared pings into an output folder, with Spark settings of a test's own."""
+    return lambda output, **conf: Command.of(pings, output, QUICK | conf)

@@ -10,10 +10,10 @@ import numpy as np
 from delta.tables import DeltaTable
 from numpy.typing import NDArray
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
-from vdr_spark.collect.noisy_slices import is_stored, live_files
+from vdr_spark.collect.noisy_slices import live_files
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.denoise.slices import read_region
 from vdr_spark.denoise.stage import denoise_tensor
 from vdr_spark.privacy.ledger import Ledger, State
 from vdr_spark.progress import Silent
@@ -22,18 +22,22 @@ from vdr_spark.release.publish import is_published
 from vdr_spark.release.read import read_release
 from vdr_spark.workspace import Workspace
 
-Slices = NDArray[np.float32]
+Tensor = NDArray[np.int64]
 
 
-def tensor_of(spark: SparkSession, config: ReleaseConfig) -> Slices | None:
-    """The noisy tensor that a reader gets now: whole, or None where there is none. A half one raises."""
-    workspace = Workspace.of(config)
-    if not is_stored(spark, workspace, config.grids):
+def tensor_of(spark: SparkSession, config: ReleaseConfig) -> Tensor | None:
+    """What any reader of the table gets now: all slices, each once (T, M * M), or None where there is none."""
+    table = Workspace.of(config).table("noisy_slices")
+    if not DeltaTable.isDeltaTable(spark, table):
         return None
-    return read_region(live_files(spark, workspace), config)
+    mine = spark.read.format("delta").load(table).where(F.col("draw_id") == config.draw_id)
+    rows = sorted(mine.select("slice", "values").collect())
+    slices, whole = [row["slice"] for row in rows], list(range(config.domain.slices))
+    assert slices in ([], whole), "a half-written tensor can be read"
+    return np.array([row["values"] for row in rows]) if rows else None
 
 
-def check_whenever(spark: SparkSession, config: ReleaseConfig) -> Slices | None:
+def check_whenever(spark: SparkSession, config: ReleaseConfig) -> Tensor | None:
     """What holds at any moment; returns the noisy tensor where there is one."""
     tensor = tensor_of(spark, config)
     states = _states(spark, config)
@@ -48,7 +52,7 @@ def check_whenever(spark: SparkSession, config: ReleaseConfig) -> Slices | None:
     return tensor
 
 
-def check_in_the_end(spark: SparkSession, config: ReleaseConfig, readable_before: Slices | None) -> None:
+def check_in_the_end(spark: SparkSession, config: ReleaseConfig, readable_before: Tensor | None) -> None:
     """One tensor, the one that could be read before; one spend; one release, which is made of that tensor."""
     workspace = Workspace.of(config)
     tensor = check_whenever(spark, config)
@@ -88,10 +92,11 @@ def _check_cells(spark: SparkSession, config: ReleaseConfig) -> None:
     assert sorted(places) == list(np.ndindex(*config.domain.shape)), "a cell is missing, or stands twice"
 
 
-def _check_made_of(tensor: Slices, spark: SparkSession, config: ReleaseConfig) -> None:
+def _check_made_of(tensor: Tensor, spark: SparkSession, config: ReleaseConfig) -> None:
     """The release is a function of the stored tensor: made anew from it, here, it is the same."""
     workspace = Workspace.of(config)
-    denoised, _ = denoise_tensor(tensor, config, workspace.stage(), Silent())
+    noisy = tensor.reshape(config.domain.shape).astype(np.float32) / np.float32(config.privacy.unit)
+    denoised, _ = denoise_tensor(noisy, config, workspace.stage(), Silent())
     kept, total = pings_of_region(live_files(spark, workspace), config)
     expected = refinement_of(config, kept, total, has_prior=denoised.prior is not None).applied(denoised)
     released = read_release(spark, config.output, config.release_id)

@@ -70,6 +70,7 @@ BOOK = (
     AtCall("before looking at the input", "before", "vdr_spark.collect.source:source_of"),
     AtCall("before the reservation", "before", f"{LEDGER}.reserve"),
     AtCall("before the ledger is made", "before", CREATE, about=IN_LEDGER),
+    AtFile("ledger: a log without a commit", "tables/ledger/_delta_log"),
     AtFile("ledger appears", commit("ledger", 0)),
     AtCall("ledger made and empty", "after", CREATE, about=IN_LEDGER),
     AtFile("a row of the ledger, not committed", "tables/ledger/part-*.parquet"),
@@ -84,6 +85,7 @@ BOOK = (
 DRAW = (
     AtCall("before the tensor is stored", "before", f"{SLICES}:store_noisy_slices"),
     AtCall("strays removed before the draw", "after", f"{SLICES}:remove_strays"),
+    AtFile("noisy_slices: a log without a commit", "tables/noisy_slices/_delta_log"),
     AtFile("noisy_slices appears", commit("noisy_slices", 0)),
     AtCall("noisy_slices made and empty", "after", CREATE, about=IN_SLICES),
     AtCall("before noise is drawn", "before", APPEND, about=IN_SLICES),
@@ -134,6 +136,7 @@ POST_PROCESS = (
 PUBLICATION = (
     AtCall("publish begins", "before", f"{PUBLISH}:publish"),
     AtCall("before cells is made", "before", CREATE, about=IN_CELLS),
+    AtFile("cells: a log without a commit", "tables/cells/_delta_log"),
     AtFile("cells appears", commit("cells", 0)),
     AtCall("cells made and empty", "after", CREATE, about=IN_CELLS),
     AtCall("worker: before the first cells", "before", CELL_ROWS),
@@ -141,6 +144,7 @@ PUBLICATION = (
     AtFile("first file of cells begun", "tables/cells/release_id=*/part-*.parquet"),
     AtFile("cells committed, seen from outside", commit("cells", 1)),
     AtCall("cells committed, release not published", "after", APPEND, about=IN_CELLS),
+    AtFile("releases: a log without a commit", "tables/releases/_delta_log"),
     AtCall("releases made and empty", "after", CREATE, about=IN_RELEASES),
     AtFile("a row of releases, not committed", "tables/releases/part-*.parquet"),
     AtFile("published, seen from outside", commit("releases", 1)),

@@ -12,7 +12,7 @@ from tests.faults.victim import Command
 
 
 def test_a_release_that_is_killed_again_and_again_draws_and_pays_once(
-    spark: SparkSession, release_of: Callable[[Path], Command], tmp_path: Path
+    spark: SparkSession, release_of: Callable[..., Command], tmp_path: Path
 ) -> None:
     release = release_of(tmp_path / "out")
     for number, point in enumerate(BEFORE_THE_DRAW):

@@ -14,7 +14,7 @@ from tests.faults.victim import Command
 @pytest.mark.faults
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)
 def test_killed_there_and_started_again(
-    point: Point, spark: SparkSession, release_of: Callable[[Path], Command], tmp_path: Path
+    point: Point, spark: SparkSession, release_of: Callable[..., Command], tmp_path: Path
 ) -> None:
     release = release_of(tmp_path / "out")
     release.killed_at(point, tmp_path / "marks")

@@ -39,7 +39,16 @@ class Command:
 
     def finished(self) -> subprocess.CompletedProcess[str]:
         """Run it to its end, with nothing in its way."""
-        environment = _environment(ROOT)
+        return self._run(_environment(ROOT))
+
+    def finished_after(self, fault: AtCall, marks: Path) -> subprocess.CompletedProcess[str]:
+        """Run it to its end; on its way it must have come by the fault, and survived."""
+        marks.mkdir()
+        done = self._run(_environment(INJECT, ROOT) | _armed((fault,), marks))
+        assert (marks / fault.name).exists(), f"`{fault.name}` was never reached:\n{done.stdout}{done.stderr}"
+        return done
+
+    def _run(self, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
         words = self._words()
         return subprocess.run(words, env=environment, capture_output=True, text=True, timeout=_AT_MOST, check=False)
 

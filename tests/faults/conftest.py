@@ -13,7 +13,6 @@ from vdr_spark.pipeline import run_stage
 # A victim lives for seconds: what Spark compiles for it would never pay.
 QUICK = {
     "spark.master": "local[2,4]",  # as on a cluster, a task that fails is tried again
-    "spark.buffer.size": "1024",  # a worker hands over each slice at once, so that half a task's noise gets written
     "spark.sql.shuffle.partitions": "3",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",

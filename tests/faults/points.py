@@ -156,8 +156,8 @@ POINTS: tuple[Point, ...] = (*START, *BOOK, *DRAW, *POST_PROCESS, *PUBLICATION)
 
 _BY_NAME = {point.name: point for point in POINTS}
 
-A_TASK_FAILS = AtCall("worker: a task fails after it has written a slice", "after", DRAW_NOISE, call=6, then="fail")
-A_TASK_HANGS = AtCall("worker: a task hangs after it has written a slice", "after", DRAW_NOISE, call=6, then="hang")
+A_TASK_FAILS = AtCall("worker: a task fails after it has drawn noise", "after", DRAW_NOISE, call=6, then="fail")
+A_TASK_HANGS = AtCall("worker: a task hangs after it has drawn noise", "after", DRAW_NOISE, call=6, then="hang")
 COMMITTED = _BY_NAME["noise committed, strays not looked for"]
 
 # One release killed at these, one after the other, and continued each time: what CI has time for.
@@ -173,7 +173,6 @@ AFTER_THE_DRAW = tuple(
     _BY_NAME[name]
     for name in (
         "denoised tensor half written",
-        "refined tensor under a temporary name",
         "cells committed, release not published",
     )
 )

@@ -80,7 +80,6 @@ def _strike(name: str, then: str) -> None:
     if then == "kill":
         os.killpg(int(os.environ[GROUP]), signal.SIGKILL)
         os.killpg(os.getpgid(0), signal.SIGKILL)  # Spark's Python workers have a group of their own
-    time.sleep(2)  # for Java to write what the task has given it
     if then == "fail":
         raise RuntimeError(f"a fault was injected: {name}")
     time.sleep(600)

@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 # Ivy's and pip's progress belong to the set-up; everything after it is quiet.
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help setup demo test audit-test lint format lock bench-noise bench-collect bench-training wheel clean clean-demo
+.PHONY: help setup demo test audit-test fault-test lint format lock bench-noise bench-collect bench-training wheel clean clean-demo
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ test: lint ## lint, types and all tests
 
 audit-test: $(READY) ## the statistical audit again, with hundreds of whole collect jobs (10 minutes)
 	@$(BIN)/python -m pytest -m audits tests/statistical
+
+fault-test: $(READY) ## kill -9 at 79 points of a release, and the same command again after each (an hour)
+	@$(BIN)/python -m pytest -m faults tests/faults
 
 lint: $(READY) ## ruff (lint and format) and mypy
 	@$(BIN)/ruff check .

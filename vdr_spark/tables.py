@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import delta.exceptions.captured  # noqa: F401  makes Python exceptions of Delta's conflicts
@@ -11,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from vdr_spark.errors import InvalidConfig
+from vdr_spark.workspace import filesystem
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,7 @@ def create_if_missing(spark: SparkSession, path: str, table: Table) -> None:
     """Make an append-only table with its comments and constraints, unless it is there."""
     if DeltaTable.isDeltaTable(spark, path):
         return
+    _remove_log_without_commit(path)
     builder = DeltaTable.createIfNotExists(spark).location(path).comment(table.comment)
     for name, kind, comment in table.columns:
         builder = builder.addColumn(name, kind, comment=comment)
@@ -139,6 +142,21 @@ def create_if_missing(spark: SparkSession, path: str, table: Table) -> None:
         builder.execute()
     except AnalysisException:
         raise InvalidConfig(f"{path} holds something that is no Delta table; choose another place for it") from None
+
+
+def _remove_log_without_commit(path: str) -> None:
+    """What a run leaves that was killed just before the table's first commit: Delta takes it for no table, but in use.
+
+    Never a commit, should another process be making one right now: those files are left, and so is their folder.
+    """
+    fs, log = filesystem(f"{path}/_delta_log")
+    if any(file.endswith((".json", ".parquet")) for file in fs.find(log)):
+        return
+    with suppress(OSError):
+        for folder, _, files in list(fs.walk(log, topdown=False)):
+            for file in files:
+                fs.rm_file(f"{folder}/{file}")
+            fs.rmdir(folder)
 
 
 def append_once(frame: DataFrame, path: str, table: Table, transaction: str, version: int = 1) -> None:

@@ -1,10 +1,7 @@
-"""Whole processes, as a person or a scheduler starts them: quiet, killable, and under spark-submit."""
+"""Whole processes, as a person or a scheduler starts them, under spark-submit too."""
 
-import os
-import signal
 import subprocess
 import sys
-import time
 from importlib.metadata import version
 from pathlib import Path
 
@@ -12,12 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.conftest import ROOT, small_overrides
-from vdr_spark.collect.noisy_slices import live_files
 from vdr_spark.config import load_config
-from vdr_spark.denoise.slices import read_slices
-from vdr_spark.privacy.ledger import Ledger, State
 from vdr_spark.release.read import read_release
-from vdr_spark.workspace import Workspace
 
 BIN = Path(sys.executable).parent
 CONF = str(ROOT / "conf/demo.yaml")
@@ -29,41 +22,6 @@ def with_overrides(folder: Path) -> list[str]:
 
 def run(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-
-
-def test_kill_nine_in_the_middle_of_collecting_then_the_same_command(spark: SparkSession, tmp_path: Path) -> None:
-    """The reservation stands, the draw is made once, and what the killed attempt wrote is gone."""
-    arguments = with_overrides(tmp_path)
-    assert run(str(BIN / "vdr"), "synth", *arguments).returncode == 0
-    config = load_config(CONF, small_overrides(tmp_path))
-    ledger = Ledger(spark, Workspace.of(config).ledger)
-    process = subprocess.Popen([BIN / "vdr", "release", *arguments], start_new_session=True, stdout=subprocess.DEVNULL)
-    # The book's third commit (made, granted, reserved): looked for as a file, because asking Spark takes too long.
-    reserved = Path(Workspace.of(config).ledger) / "_delta_log/00000000000000000002.json"
-    deadline = time.monotonic() + 300
-    while not reserved.exists():
-        assert process.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    time.sleep(2)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    assert process.returncode == -signal.SIGKILL
-    assert ledger.state_of(config.draw_id) in (State.RESERVED, State.SPENT)
-    # Either the kill came before the commit and the draw is made now, or after it and the draw is used.
-    committed = live_files(spark, Workspace.of(config))
-    before = read_slices(committed, config.domain) if committed else None
-    again = run(str(BIN / "vdr"), "release", *arguments)
-    assert again.returncode == 0, again.stderr
-    after = read_slices(live_files(spark, Workspace.of(config)), config.domain)
-    assert before is None or (before == after).all()
-    assert ledger.account(config.dataset).committed == config.privacy.epsilon
-    folder = Path(Workspace.of(config).table("noisy_slices")) / f"draw_id={config.draw_id}"
-    assert len(list(folder.glob("part-*"))) == len(live_files(spark, Workspace.of(config)))
-    # A person sees our lines, not Ivy's and log4j's.
-    assert "publish: write Delta tables" in again.stdout
-    for noise in (":: loading settings", "WARN", "log4j", "FutureWarning", "Stage 0:"):
-        assert noise not in again.stdout + again.stderr
 
 
 def test_spark_submit(spark: SparkSession, tmp_path: Path) -> None:

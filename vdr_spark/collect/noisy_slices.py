@@ -13,6 +13,8 @@ from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -72,7 +74,7 @@ def store_noisy_slices(noisy: DataFrame, workspace: Workspace, unit: int, protec
 def is_stored(spark: SparkSession, workspace: Workspace, layers: int) -> bool:
     """Whether the draw's tensor is there, whole. A tensor with slices missing or twice is refused, never used."""
     rows = read_part(spark, workspace.table(NOISY_SLICES.name), NOISY_SLICES, workspace.draw_id)
-    found = sorted(row.slice for row in rows.select("slice").collect()) if rows is not None else []
+    found = _slices_of(rows, workspace) if rows is not None else []
     if found and found != list(range(layers)):
         raise LedgerConflict(
             f"the noisy tensor of draw {workspace.draw_id} in {workspace.root} is damaged: {len(found)} slices stored, "
@@ -95,6 +97,18 @@ def _digest_slices(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
         values = (batch.column("values")[row].values.to_numpy().astype("<i8") for row in range(batch.num_rows))
         digests = pa.array([hashlib.sha256(numbers.tobytes()).hexdigest() for numbers in values], pa.string())
         yield pa.RecordBatch.from_arrays([batch.column("slice"), digests], schema=_DIGESTS)
+
+
+def _slices_of(rows: DataFrame, workspace: Workspace) -> list[int]:
+    try:
+        return sorted(row.slice for row in rows.select("slice").collect())
+    except (PySparkException, Py4JJavaError) as problem:
+        if "FAILED_READ_FILE" not in str(problem):
+            raise
+        raise LedgerConflict(
+            f"the noisy tensor of draw {workspace.draw_id} in {workspace.root} is damaged: a file of it is gone or "
+            "cannot be read. It cannot be drawn again; bring the folder back as it was."
+        ) from None
 
 
 def live_files(spark: SparkSession, workspace: Workspace) -> list[str]:

@@ -1,0 +1,37 @@
+"""One release, killed again and again on its way, with a task that is tried twice: what CI runs of the faults."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from pyspark.sql import SparkSession
+
+from tests.faults.invariants import check_in_the_end, check_whenever, strays
+from tests.faults.points import A_TASK_FAILS, AFTER_THE_DRAW, BEFORE_THE_DRAW, COMMITTED
+from tests.faults.victim import Command
+
+
+def test_a_release_that_is_killed_again_and_again_draws_and_pays_once(
+    spark: SparkSession, release_of: Callable[..., Command], tmp_path: Path
+) -> None:
+    release = release_of(tmp_path / "out")
+    for number, point in enumerate(BEFORE_THE_DRAW):
+        release.killed_at(point, tmp_path / f"before{number}")
+        assert check_whenever(spark, release.config) is None, point.name
+    # The first attempt of a task has drawn noise, and fails; the second one draws other noise, and is committed.
+    release.killed_at(COMMITTED, tmp_path / "committed", after=(A_TASK_FAILS,))
+    tensor = check_whenever(spark, release.config)
+    assert tensor is not None
+    for number, point in enumerate(AFTER_THE_DRAW):
+        release.killed_at(point, tmp_path / f"after{number}")
+        found = check_whenever(spark, release.config)
+        assert found is not None
+        assert np.array_equal(found, tensor), point.name
+        assert not strays(spark, release.config), point.name
+    again = release.finished()
+    assert again.returncode == 0, again.stdout + again.stderr
+    check_in_the_end(spark, release.config, tensor)
+    # A person sees our lines, not Ivy's and log4j's.
+    assert "publish: write Delta tables" in again.stdout
+    for noise in (":: loading settings", "WARN", "log4j", "FutureWarning", "Stage 0:"):
+        assert noise not in again.stdout + again.stderr

@@ -29,7 +29,7 @@ class _PlainLoader(yaml.SafeLoader):
         self._depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        event = self.peek_event()
+        event = self.peek_event()  # type: ignore[no-untyped-call]
         line = f"line {event.start_mark.line + 1}"
         if event.anchor is not None:  # of an alias too
             raise InvalidConfig(f"{line}: YAML anchors and aliases (&name, *name) are not allowed; write the value out")

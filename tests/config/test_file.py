@@ -94,8 +94,8 @@ def test_malformed_overrides(small_config: Small, override: str) -> None:
         ("a: [1", "not valid YAML"),
         ("a: &x [1]\nb: *x", "aliases"),
         ("name: a\nname: b", "stands twice"),
-        ("!!python/object/apply:os.system ['true']", "not valid YAML"),
-        ("x" * (1 << 21), "larger than 1 MiB"),
+        ("!!python/object/apply:os.system ['true']", "tags"),
+        ("x" * (1 << 21), "larger than 64 KiB"),
     ],
 )
 def test_bad_files(tmp_path: Path, text: str, words: str) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import typer
+from rich.markup import escape
 
 from vdr_spark.cli import budget, query
 from vdr_spark.cli.console import ConsoleProgress, console, run
@@ -113,4 +114,4 @@ def _stages(names: Sequence[str], conf: Path, overrides: list[str] | None) -> No
     if "publish" in names:
         for view in config.views():
             of_region = f" of region {view.focus}" if view.focus else ""
-            console.print(f"Release [bold]{view.release_id}[/bold]{of_region} is in {config.output}/tables")
+            console.print(f"Release [bold]{view.release_id}[/bold]{of_region} is in {escape(config.output)}/tables")

@@ -65,7 +65,8 @@ def _lines(title: str, total: float | None) -> Update:
 
 
 def caution(text: str) -> None:
-    _errors.print(f"[yellow]![/yellow] {text}")
+    _errors.print("[yellow]![/yellow] ", end="")
+    _errors.print(text, markup=False)
 
 
 def leave_on_interrupt() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from pyspark.sql import SparkSession
+from rich.markup import escape
 
 from vdr_spark.cli.console import ConsoleProgress, console
 from vdr_spark.cli.evaluate import error_table, save_codes, save_evaluation
@@ -112,6 +113,7 @@ def _print(config: ReleaseConfig, summary: dict[str, Any]) -> None:
     promise = f"every user, with all pings of the period: epsilon {config.privacy.epsilon}, pure, user level"
     if not config.privacy.protected:
         promise = "[bold red]nothing: privacy.test_seed is set, this release protects nobody[/bold red]"
+    output = escape(config.output)
     console.print(
         f"\n[bold]Promised[/bold]  {promise}\n"
         f"[bold]Spent[/bold]     epsilon {summary['epsilon_spent']:g} of {summary['epsilon_granted']:g} "
@@ -122,8 +124,8 @@ def _print(config: ReleaseConfig, summary: dict[str, Any]) -> None:
         f"[bold]Error[/bold]     of range counts: noisy {summary['error_noisy']:.3f}, denoised "
         f"{summary['error_denoised']:.3f}, refined {summary['error_refined']:.3f} (the paper's VQ-VAE, "
         f"briefly trained, in place of `{config.denoise.model}`: {summary['error_refined_vqvae']:.3f})\n"
-        f"[bold]Tables[/bold]    {config.output}/tables\n"
-        f"[bold]Statement[/bold] {config.output}/statements\n"
-        f"[bold]Pictures[/bold]  {config.output}/pictures, and beside the truth {config.output}/evaluation\n"
+        f"[bold]Tables[/bold]    {output}/tables\n"
+        f"[bold]Statement[/bold] {output}/statements\n"
+        f"[bold]Pictures[/bold]  {output}/pictures, and beside the truth {output}/evaluation\n"
         f"[bold]Seconds[/bold]   {summary['seconds']:.0f}"
     )

@@ -22,7 +22,7 @@ def run_evaluation(config: ReleaseConfig, reads_the_truth: bool) -> None:
     console.print(error_table(evaluation))
     folder = save_evaluation(evaluation, config)
     save_codes(evaluation, config)
-    console.print(f"Figures and picture are in {folder}")
+    console.print(f"Figures and picture are in {folder}", markup=False)
 
 
 def error_table(evaluation: Evaluation) -> Table:

@@ -34,10 +34,11 @@ Moment = Annotated[datetime, BeforeValidator(parse_moment), AfterValidator(check
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
 Degrees = Annotated[float, Field(allow_inf_nan=False)]
 # Paths are strings, not `pathlib`: they may be s3a://, abfss:// or a Unity Catalog volume.
-Location = Annotated[str, Field(min_length=1)]
+Location = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$")]
 
 
 WEIGHT_UNIT = 2**20  # weights of pings are whole multiples of 1 / WEIGHT_UNIT
+_MOST_SLICES = 1_000_000  # a year has 105 408 of five minutes
 _LARGEST_SCALE = 2**50  # beyond, noise might not fit the 64-bit integers it is stored in
 
 
@@ -136,6 +137,8 @@ class PeriodSettings(Section):
             raise ValueError(
                 f"the period must be a whole number of slices: {length:.0f} s is not a multiple of {self.slice} s"
             )
+        if length // self.slice > _MOST_SLICES:
+            raise ValueError(f"the period must have at most {_MOST_SLICES} slices, not {length // self.slice:.0f}")
         return self
 
     def utc(self, moment: datetime) -> datetime:
@@ -367,5 +370,5 @@ class SparkSettings(Section):
 
     # maven: delta-spark's helper fetches them once. provided: they are on the class path. Or a list of jars.
     delta_jars: Literal["maven", "provided"] | list[Location] = "maven"
-    driver_memory: str | None = Field(default=None, pattern=r"^\d+[mg]$")  # None: a share of this machine
+    driver_memory: str | None = Field(default=None, pattern=r"^[0-9]+[mg]$")  # None: a share of this machine
     conf: dict[str, str] = {}

@@ -36,15 +36,15 @@ def parse_count(value: object) -> object:
     """A whole number, also as 5e7, "5e7" or 50_000_000."""
     if isinstance(value, bool):
         raise ValueError("must be a whole number")
-    if isinstance(value, float | str):
-        try:
-            number = Decimal(str(value).replace("_", ""))
-            if number != number.to_integral_value() or abs(number) > 10**18:
-                raise ValueError("must be a whole number")
-        except ArithmeticError:
-            raise ValueError("must be a whole number") from None
-        return int(number)
-    return value
+    if not isinstance(value, int | float | str):
+        return value
+    try:
+        number = Decimal(value if isinstance(value, int) else str(value).replace("_", ""))
+        if number != number.to_integral_value() or abs(number) > 10**18:
+            raise ValueError("must be a whole number of at most 18 digits")
+    except ArithmeticError:
+        raise ValueError("must be a whole number of at most 18 digits") from None
+    return int(number)
 
 
 def parse_seconds(value: object) -> int:

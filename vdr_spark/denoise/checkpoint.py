@@ -20,7 +20,9 @@ from vdr_spark.errors import CheckpointMismatch
 from vdr_spark.workspace import exists, filesystem
 
 _FORMAT = 2
+_HEADER = {"format": int, "model": str, "settings": dict, "data": str, "log": list}
 _WEIGHTS, _BEST, _OPTIMIZER = "model.", "best.", "optimizer."
+_MOMENTS = {"step", "exp_avg", "exp_avg_sq"}  # that Adam keeps of a parameter
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,9 @@ class Checkpoint:
             for name, tensor in _within(self.tensors, _OPTIMIZER).items():
                 parameter, _, moment = name.partition(".")
                 state.setdefault(int(parameter), {})[moment] = tensor
+            _check_moments(state, optimizer)
             optimizer.load_state_dict(optimizer.state_dict() | {"state": state})
-        except (RuntimeError, ValueError, KeyError) as problem:
+        except (RuntimeError, ValueError, KeyError, IndexError) as problem:
             raise CheckpointMismatch(f"the checkpoint's weights do not fit the model: {problem}") from None
         return _within(self.tensors, _BEST)
 
@@ -92,6 +95,8 @@ def load_checkpoint(folder: str) -> Checkpoint | None:
         tensors = safetensors.torch.load(raw)
     except SafetensorError as problem:
         raise CheckpointMismatch(f"{path} is damaged or truncated ({problem}); delete it to train anew") from None
+    if not all(tensor.isfinite().all() for tensor in tensors.values()):
+        raise CheckpointMismatch(f"{path} holds values that are no finite numbers; delete it to train anew")
     header = _header(raw, path)
     return Checkpoint(Identity(header["model"], header["settings"], header["data"]), header["log"], tensors)
 
@@ -140,10 +145,25 @@ def _header(raw: bytes, path: str) -> dict[str, Any]:
     # A safetensors file begins with the length of its header (8 bytes) and the header, which is JSON.
     length = int.from_bytes(raw[:8], "little")
     text = json.loads(raw[8 : 8 + length]).get("__metadata__", {}).get("vdr")
-    header: dict[str, Any] = json.loads(text) if text else {}
-    if header.get("format") != _FORMAT:
+    try:
+        header: dict[str, Any] = json.loads(text) if text else {}
+        ours = {name: type(header[name]) for name in _HEADER} == _HEADER and header["format"] == _FORMAT
+        ours = ours and all(isinstance(epoch, dict) for epoch in header["log"])
+    except (ValueError, LookupError, TypeError, RecursionError):
+        ours = False
+    if not ours:
         raise CheckpointMismatch(f"{path} was not written by this version of vdr_spark; delete it to train anew")
     return header
+
+
+def _check_moments(state: dict[int, dict[str, Tensor]], optimizer: Optimizer) -> None:
+    """Adam itself would take them as they are, and fail at its next step."""
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    for number, moments in state.items():
+        shapes = {name: tensor.shape for name, tensor in moments.items() if name != "step"}
+        fits = moments.keys() == _MOMENTS and set(shapes.values()) == {parameters[number].shape}
+        if not fits or moments["step"].numel() != 1 or moments["step"] < 0:
+            raise ValueError(f"moments of parameter {number}")
 
 
 def _difference(found: Identity, expected: Identity) -> str:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from importlib.metadata import version
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from tests.conftest import ROOT, small_overrides
 from vdr_spark.config import load_config
+from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.release.read import read_release
 
 BIN = Path(sys.executable).parent
@@ -64,3 +66,50 @@ def test_the_wheel_builds_and_carries_everything(tmp_path: Path) -> None:
         "vdr_spark/denoise/models/autoencoder.py",
     ):
         assert name in names
+
+
+RIVAL = """
+import sys, time
+from pathlib import Path
+from vdr_spark.config import load_config
+from vdr_spark.errors import BudgetExceeded
+from vdr_spark.privacy.ledger import Ledger
+from vdr_spark.session import spark_session
+
+conf, go, *overrides = sys.argv[1:]
+config = load_config(conf, overrides)
+ledger = Ledger.of(spark_session(config.spark), config)
+ledger.account(config.dataset)
+Path(go + "." + config.name).touch()
+while not Path(go).exists():
+    time.sleep(0.001)
+try:
+    print("RESULT", ledger.reserve(config))
+except BudgetExceeded:
+    print("RESULT", "refused")
+"""
+
+
+def test_of_three_processes_at_the_same_instant_one_takes_the_last_epsilon(tmp_path: Path, spark: SparkSession) -> None:
+    """Three JVMs against one Delta table, let go together."""
+    go = tmp_path / "go"
+    names = ["anna", "berta", "clara"]
+    settings = [*small_overrides(tmp_path), "privacy.budget=6", "privacy.epsilon=6", "spark.driver_memory=1g"]
+    rivals = [
+        subprocess.Popen(
+            [sys.executable, "-c", RIVAL, CONF, str(go), *settings, f"name={name}"], stdout=subprocess.PIPE, text=True
+        )
+        for name in names
+    ]
+    deadline = time.monotonic() + 300
+    while not all(Path(f"{go}.{name}").exists() for name in names):
+        assert all(rival.poll() is None for rival in rivals)
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    go.touch()
+    results = [rival.communicate(timeout=300)[0].split("RESULT ")[-1].strip() for rival in rivals]
+    assert sorted(results) == ["refused", "refused", "reserved"]
+    config = load_config(CONF, settings)
+    ledger = Ledger.of(spark, config)
+    assert [e.state for e in ledger.entries()].count("reserved") == 1
+    assert ledger.account(config.dataset).remaining == 0

@@ -40,8 +40,8 @@ class Scenario:
     others: tuple[tuple[int, ...], ...] = ()
 
     def contribution(self, k: int, unit: int) -> Integers:
-        """What the user adds to the slices by weights, in units; by sampling, where there is no choice. (slices,)"""
-        each = min(unit, k * unit // len(self.pings)) if unit > 1 else min(1.0, k / len(self.pings))
+        """What the user adds to the slices on average, in units. (slices,)"""
+        each = min(1.0, k / len(self.pings)) * unit
         return np.rint(np.bincount(self.pings, minlength=SLICES) * each).astype(np.int64)
 
 

@@ -3,20 +3,21 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 from scipy.stats import binomtest
 
 from tests.statistical import variants
-from tests.statistical.audit import ERROR, Finding, Outputs, Statistic, audit, laplace_evidence
+from tests.statistical.audit import ERROR, Finding, Statistic, audit, laplace_evidence
 from tests.statistical.districts import SLICES, Scenario, run_in_districts, scenarios
 from tests.statistical.float_support import outside_support
 from vdr_spark.config import ReleaseConfig
 
 Small = Callable[..., ReleaseConfig]
-ONE_CELL, K_CELLS, ABOVE_IN_ONE_CELL, ABOVE, AMONG_OTHERS = scenarios(3)
+ONE_CELL, K_CELLS, ABOVE_IN_ONE_CELL, *_ = scenarios(3)
 IN_TWO_SLICES = Scenario("5 pings in each of two slices", (0,) * 5 + (1,) * 5)
 ONE_PING = Scenario("one ping", (0,))
 LARGEST_SCALE = 2**50  # that a configuration may ask for: where floating-point noise is coarsest
@@ -34,7 +35,10 @@ def settings(small_config: Small, epsilon: str, k: int, bounding: str) -> Releas
 
 def findings(spark: SparkSession, config: ReleaseConfig, chosen: Sequence[Scenario]) -> dict[str, Finding]:
     outputs = run_in_districts(spark, config, chosen)
-    return {scenario.name: audit(*outputs[scenario.name], attacks(config, scenario)) for scenario in chosen}
+    found = {scenario.name: audit(*outputs[scenario.name], attacks(config, scenario)) for scenario in chosen}
+    for name, finding in found.items():  # `pytest -s` shows them
+        print(f"\npromised {config.privacy.epsilon}, {config.privacy.bounding}, {name}: {finding}", end="")
+    return found
 
 
 def attacks(config: ReleaseConfig, scenario: Scenario) -> dict[str, Statistic]:
@@ -55,29 +59,23 @@ def attacks(config: ReleaseConfig, scenario: Scenario) -> dict[str, Statistic]:
 @pytest.mark.parametrize(("epsilon", "k"), [("1", 3), ("1/3", 1), ("0.05", 2), ("40", 4)])
 def test_the_promise_holds(spark: SparkSession, small_config: Small, epsilon: str, k: int, bounding: str) -> None:
     config = settings(small_config, epsilon, k, bounding)
-    for name, found in findings(spark, config, scenarios(k)).items():
-        print(f"RIGHT {bounding} {epsilon} {k} {name}: {found}")
-        assert not found.violates(float(config.privacy.epsilon)), f"{name}: {found}"
+    found = findings(spark, config, scenarios(k))
+    for name, finding in found.items():
+        assert not finding.violates(float(config.privacy.epsilon)), f"{name}: {finding}"
+    if epsilon == "1":
+        assert found[ONE_CELL.name].epsilon > 0.4, "the audit is blind"
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "k", "bounding", "scenario"),
-    [
-        ("1", 3, "sample", ONE_CELL),
-        ("3", 1, "sample", IN_TWO_SLICES),
-        ("1", LARGEST_SCALE, "sample", ONE_PING),
-        ("1", LARGEST_SCALE >> 20, "weight", ONE_PING),
-    ],
-    ids=["one cell", "two slices", "largest scale", "largest scale by weights"],
+    ("epsilon", "k", "scenario"),
+    [("3", 1, IN_TWO_SLICES), ("1", LARGEST_SCALE, ONE_PING)],
+    ids=["two slices", "largest scale"],
 )
-def test_the_promise_holds_where_broken_variants_fail(
-    spark: SparkSession, small_config: Small, epsilon: str, k: int, bounding: str, scenario: Scenario
+def test_the_promise_holds_where_broken_variants_are_tried(
+    spark: SparkSession, small_config: Small, epsilon: str, k: int, scenario: Scenario
 ) -> None:
-    found = findings(spark, settings(small_config, epsilon, k, bounding), [scenario])[scenario.name]
-    print(f"RIGHT {bounding} {epsilon} {k} {scenario.name}: {found}")
+    found = findings(spark, settings(small_config, epsilon, k, "sample"), [scenario])[scenario.name]
     assert not found.violates(float(epsilon)), found
-    if scenario in (ONE_CELL, IN_TWO_SLICES):
-        assert found.epsilon > 0.7 * float(epsilon), f"the audit is blind: {found}"
 
 
 @dataclass(frozen=True)
@@ -101,9 +99,6 @@ BROKEN = {
     ),
     "noise on non-empty cells only": Broken(variants.NOISE_ADDER, variants.noise_on_cells_with_pings, K_CELLS),
     "float noise": Broken(variants.MECHANISM, variants.floating_point_noise, ONE_PING, k=LARGEST_SCALE),
-    "float noise, weights": Broken(
-        variants.MECHANISM, variants.floating_point_noise, ONE_PING, k=LARGEST_SCALE >> 20, bounding="weight"
-    ),
     "zero counted twice": Broken(variants.MECHANISM, variants.noise_with_zero_counted_twice, ONE_CELL),
     "noise in whole pings": Broken(
         variants.MECHANISM, variants.noise_in_whole_pings, ABOVE_IN_ONE_CELL, bounding="weight"
@@ -123,18 +118,18 @@ def test_a_broken_variant_is_found_out(
     monkeypatch.setattr(broken.where, broken.variant)
     config = settings(small_config, broken.epsilon, broken.k, broken.bounding)
     found = findings(spark, config, [broken.scenario])[broken.scenario.name]
-    print(f"BROKEN {name} {broken.epsilon}: {found}")
-    assert found.violates(float(Fraction(broken.epsilon))), found
+    assert found.violates(float(broken.epsilon)), found
 
 
 def test_a_huge_epsilon_leaves_the_noise_that_it_should(spark: SparkSession, small_config: Small) -> None:
     config = settings(small_config, "40", 10, "sample")
     [(with_user, without_user)] = run_in_districts(spark, config, [ONE_CELL]).values()
     p = math.exp(-1 / float(config.privacy.scale))
-    assert agrees((without_user == 0), (1 - p) / (1 + p))
-    assert agrees((with_user[:, 0] == 3), (1 - p) / (1 + p))
-    assert agrees((without_user > 0), p / (1 + p))
+    zero = (1 - p) / (1 + p)  # 0.96
+    assert agrees(without_user == 0, zero)
+    assert agrees(without_user > 0, p / (1 + p))
+    assert agrees(with_user[:, 0] == len(ONE_CELL.pings), zero)
 
 
-def agrees(happened: Outputs, probability: float) -> bool:
+def agrees(happened: NDArray[np.bool_], probability: float) -> bool:
     return bool(binomtest(int(happened.sum()), happened.size, probability).pvalue > ERROR)

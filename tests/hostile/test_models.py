@@ -81,7 +81,9 @@ def test_a_checkpoint_of_torch_is_not_opened(tmp_path: Path) -> None:
         pytest.param(safetensors_of(noted("[" * 100_000)), "not written by", id="notes of brackets"),
         pytest.param(safetensors_of(noted([1])), "not written by", id="notes that are a list"),
         pytest.param(safetensors_of(noted({"format": 2})), "not written by", id="notes that lack all"),
-        pytest.param(safetensors_of(noted(HEADER | {"settings": "x"})), "not written by", id="settings of another type"),
+        pytest.param(
+            safetensors_of(noted(HEADER | {"settings": "x"})), "not written by", id="settings of another type"
+        ),
         pytest.param(safetensors_of(noted(HEADER | {"log": [1]})), "not written by", id="a log of another type"),
         pytest.param(safetensors_of(noted(HEADER)), "do not fit", id="no weights"),
     ],

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from vdr_spark import session
@@ -66,6 +67,25 @@ def test_why_no_jvm(tmp_path: Path, log: str, words: str) -> None:
     path = tmp_path / "spark.log"
     path.write_text(log)
     assert words in session._why_no_jvm(path)
+
+
+@pytest.mark.parametrize("encryption", [True, False])
+def test_one_setting_encrypts_what_spark_writes_and_sends(encryption: bool) -> None:
+    settings = SparkSettings(encryption=encryption)
+    assert session._common_conf(settings)["spark.io.encryption.enabled"] == str(encryption).lower()
+    trusting, alone = SparkConf(False).set("spark.authenticate", "true"), SparkConf(False)
+    on_the_wire = {"spark.network.crypto.enabled": "true"} if encryption else {}
+    assert session._wire_conf(settings, trusting) == on_the_wire
+    assert session._wire_conf(settings, alone) == {}  # Spark would not start
+
+
+def test_a_session_of_others_is_told_of(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert session.sideways_cautions(spark) == []
+    theirs = {"spark.eventLog.enabled": "true", "spark.io.encryption.enabled": "false"}
+    monkeypatch.setattr(type(spark.conf), "get", lambda _, key, default=None: theirs.get(key, default))
+    event_log, shuffle = session.sideways_cautions(spark)
+    assert "event log" in event_log
+    assert "shuffle files are not encrypted" in shuffle
 
 
 def test_an_existing_session_is_used(spark: SparkSession) -> None:

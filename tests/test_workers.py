@@ -1,6 +1,7 @@
 """What wraps a task changes nothing but the waiting before the next one."""
 
 import pickle
+import re
 import sys
 from collections.abc import Iterable, Iterator
 
@@ -8,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyspark import cloudpickle
 
-from vdr_spark.workers import in_worker
+from vdr_spark.workers import TaskProblem, in_worker
 
 BATCHES = [pa.RecordBatch.from_pydict({"n": [1, 2]}), pa.RecordBatch.from_pydict({"n": [3]})]
 
@@ -55,3 +56,14 @@ def test_a_wrapped_task_travels_to_the_workers() -> None:
     there = pickle.loads(cloudpickle.dumps(in_worker(one_more)))
     assert [batch.to_pydict() for batch in there(BATCHES)] == [{"n": [2, 3]}, {"n": [4]}]
     assert there.__name__ == "one_more"
+
+
+def test_the_words_of_an_exception_stay_in_the_worker() -> None:
+    def stumble(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from one_more(batches)
+        raise ValueError("cannot use CANARY at 29.7604")
+
+    with pytest.raises(TaskProblem) as caught:
+        list(in_worker(stumble)(BATCHES))
+    assert re.fullmatch(r"ValueError in workers\.py:\d+ _silent, test_workers\.py:\d+ stumble", str(caught.value))
+    assert caught.value.__suppress_context__

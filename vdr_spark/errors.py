@@ -37,5 +37,9 @@ class InvalidQuery(VdrError):
     """A query that does not fit the release: outside its box, its period, or without an answer."""
 
 
+class JobFailed(Exception):
+    """A defect, ours or Spark's, in a job over people's data: told without the words that might quote them."""
+
+
 class CheckpointMismatch(VdrError):
     """Model weights that are damaged or belong to another model."""

@@ -25,6 +25,7 @@ from importlib.metadata import version
 from importlib.resources import as_file, files
 from pathlib import Path
 
+from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
@@ -55,7 +56,9 @@ def _under_spark_submit() -> bool:
 
 def _submitted(settings: SparkSettings, app_name: str) -> SparkSession:
     builder = SparkSession.builder.appName(app_name)
-    for key, value in (_common_conf() | settings.conf).items():
+    SparkContext._ensure_initialized()  # so that the cluster's settings can be looked at
+    conf = _common_conf(settings) | _wire_conf(settings, SparkConf()) | settings.conf
+    for key, value in conf.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     # A cluster's INFO lines bury ours by the thousand, and tell the sizes of shuffle blocks.
@@ -68,7 +71,7 @@ def _local(settings: SparkSettings, app_name: str) -> SparkSession:
     # Python workers must be this interpreter; without it they may be another one on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with as_file(files("vdr_spark.resources") / "log4j2.properties") as log4j:
-        conf = _common_conf() | _machine_conf(settings, log4j) | _jar_conf(settings) | settings.conf
+        conf = _common_conf(settings) | _machine_conf(settings, log4j) | _jar_conf(settings) | settings.conf
         builder = SparkSession.builder.appName(app_name)
         for key, value in conf.items():
             builder = builder.config(key, value)
@@ -82,14 +85,20 @@ def _local(settings: SparkSettings, app_name: str) -> SparkSession:
         return session
 
 
-def _common_conf() -> dict[str, str]:
+def _common_conf(settings: SparkSettings) -> dict[str, str]:
     return _DELTA_CONF | {
         "spark.sql.session.timeZone": "UTC",
         # Shuffle files hold exact data. Under a key that lives in memory, what a killed process leaves is unreadable.
-        "spark.io.encryption.enabled": "true",
+        "spark.io.encryption.enabled": str(settings.encryption).lower(),
         # Nanosecond timestamps, which pandas writes, come as numbers that the readers understand.
         "spark.sql.legacy.parquet.nanosAsLong": "true",
     }
+
+
+def _wire_conf(settings: SparkSettings, cluster: SparkConf) -> dict[str, str]:
+    """Encryption between executors, where they prove who they are; elsewhere Spark refuses to start with it."""
+    authenticated = cluster.get("spark.authenticate", "false") == "true"
+    return {"spark.network.crypto.enabled": "true"} if settings.encryption and authenticated else {}
 
 
 def _machine_conf(settings: SparkSettings, log4j: Path) -> dict[str, str]:
@@ -172,6 +181,19 @@ def _why_no_jvm(log: Path) -> str:
             f"out, set spark.delta_jars to a list of jar files or to `provided`. Ivy's words are in {log}"
         )
     return f"Spark's Java process did not start; what it said is in {log}"
+
+
+def sideways_cautions(spark: SparkSession) -> list[str]:
+    """What a session that others have set up keeps or writes beside the tables, in sentences for the operator."""
+    found = []
+    if spark.conf.get("spark.eventLog.enabled", "false") == "true":
+        found.append("Spark keeps an event log here. It counts rows, exactly: let nobody but the operator read it.")
+    if spark.conf.get("spark.io.encryption.enabled", "false") != "true":
+        found.append(
+            "Spark's shuffle files are not encrypted here, and they hold exact data: set spark.io.encryption.enabled, "
+            "or let nobody but the operator read Spark's local folders."
+        )
+    return found
 
 
 @contextmanager

@@ -1,5 +1,8 @@
 """What every function that runs in Spark's Python workers is wrapped in.
 
+Whatever goes wrong in a task, Spark carries its text to the driver, to logs and to its UI. The words of an exception
+may quote what it stumbled over, an id or a place, so only its kind and the lines of our code leave a worker.
+
 Spark puts its own archives on the workers' import path, the 20 MB jar of its core among them, and before each task
 has Python read the directory of every archive again: a quarter of a second of pure waiting, a task. A worker that has
 begun our function has imported what it needs, so it forgets the archives, and later tasks begin at once.
@@ -8,23 +11,43 @@ begun our function has imported what it needs, so it forgets the archives, and l
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
+from pathlib import Path
 
 import pyarrow as pa
 
 ArrowTask = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
+class TaskProblem(RuntimeError):
+    """Raised in workers. Its text is ours and holds nothing of the data."""
+
+
 def in_worker(task: ArrowTask) -> ArrowTask:
-    """For `mapInArrow`: the task, in a worker that begins the next one without delay."""
+    """For `mapInArrow`: the task, silent about data, in a worker that begins the next one without delay."""
 
     @wraps(task)
     def quick(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         _forget_archives()
-        return task(batches)
+        return _silent(task(batches))
 
     return quick
+
+
+def _silent(made: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from made
+    except TaskProblem:
+        raise
+    except Exception as problem:
+        raise TaskProblem(f"{type(problem).__name__} {_whereabouts(problem)}") from None
+
+
+def _whereabouts(problem: Exception) -> str:
+    frames = traceback.extract_tb(problem.__traceback__)
+    return "in " + ", ".join(f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames)
 
 
 def _forget_archives() -> None:

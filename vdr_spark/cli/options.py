@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from vdr_spark.cli.console import caution, console, leave_on_interrupt
 from vdr_spark.config import ReleaseConfig, load_config
-from vdr_spark.session import spark_session
+from vdr_spark.session import sideways_cautions, spark_session
 
 Conf = Annotated[Path, typer.Argument(metavar="CONF", help="The configuration, a YAML file; see conf/.")]
 Overrides = Annotated[
@@ -37,6 +37,6 @@ def open_spark(config: ReleaseConfig, app_name: str) -> SparkSession:
     with console.status("starting Spark ..."):
         spark = spark_session(config.spark, f"vdr {app_name} {config.name}")
     leave_on_interrupt()
-    if spark.conf.get("spark.eventLog.enabled", "false") == "true":
-        caution("Spark keeps an event log here. It counts rows, exactly: let nobody but the operator read it.")
+    for text in sideways_cautions(spark):
+        caution(text)
     return spark

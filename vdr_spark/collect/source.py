@@ -18,6 +18,7 @@ from typing import Protocol
 from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -28,7 +29,7 @@ from vdr_spark.config.settings import InputSettings
 from vdr_spark.data.readers import plain_columns, read_pings
 from vdr_spark.errors import InvalidInput
 from vdr_spark.grid import Grid
-from vdr_spark.workers import ArrowTask, in_worker
+from vdr_spark.workers import ArrowTask, TaskProblem, in_worker
 
 # How Spark cuts what it hands to Python into batches: small enough that one side packs while the other unpacks.
 _BY_BYTES = {"spark.sql.execution.arrow.maxBytesPerBatch": "8m"}
@@ -39,6 +40,7 @@ _BY_ROWS = {
 }
 _SPLIT = 128 << 20  # bytes of a file that one task reads, as Spark would cut it
 _ROWS_A_BATCH = 1 << 16
+_MOST_MILLISECONDS = (2**63 - 1) // 1000  # that microseconds can hold
 
 
 class Source(Protocol):
@@ -145,11 +147,11 @@ def read_split(split: Split, columns: dict[str, str], id_type: str) -> Iterator[
                 return
             kinds = [_checked(file, name, kind) for name, kind in zip(theirs, _kinds(id_type), strict=True)]
             for batch in file.iter_batches(_ROWS_A_BATCH, row_groups=groups, columns=theirs, use_threads=False):
-                cast = [batch.column(name).cast(kind) for name, kind in zip(theirs, kinds, strict=True)]
+                cast = [_cast(batch.column(name), kind) for name, kind in zip(theirs, kinds, strict=True)]
                 yield pa.RecordBatch.from_arrays(cast, names=list(PING_COLUMNS))
     except (pa.ArrowException, OSError):
         # Arrow's words may quote the file. The stage knows how to say this.
-        raise RuntimeError(f"FAILED_READ_FILE {split.uri}") from None
+        raise TaskProblem(f"FAILED_READ_FILE {split.uri}") from None
 
 
 def _kinds(id_type: str) -> list[pa.DataType]:
@@ -174,12 +176,21 @@ def _checked(file: pq.ParquetFile, name: str, kind: pa.DataType) -> pa.DataType:
     instant = pa.types.is_timestamp(theirs) and (theirs.tz is not None or _is_int96(file, name))
     fits = {
         pa.string(): pa.types.is_string(theirs) or pa.types.is_large_string(theirs),
-        pa.int64(): pa.types.is_signed_integer(theirs),
+        pa.int64(): pa.types.is_integer(theirs),
         pa.float64(): pa.types.is_floating(theirs),
     }.get(kind, instant)
     if not fits:
         raise pa.ArrowInvalid("a column of another type")
     return kind
+
+
+def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """To our type. A time too far away for microseconds becomes null: it lies in no period."""
+    if pa.types.is_timestamp(column.type) and column.type.unit == "ms":
+        number = column.view(pa.int64())
+        held = pc.and_(pc.less_equal(number, _MOST_MILLISECONDS), pc.greater_equal(number, -_MOST_MILLISECONDS))
+        column = pc.if_else(held, column, pa.scalar(None, column.type))
+    return column.cast(kind)
 
 
 def _is_int96(file: pq.ParquetFile, name: str) -> bool:

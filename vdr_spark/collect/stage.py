@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from vdr_spark.collect.bounding import SampleKey, bounding_of
 from vdr_spark.collect.counting import count_bounded
+from vdr_spark.collect.failures import without_data
 from vdr_spark.collect.noisy_slices import add_noise, checksum, is_stored, remove_strays, store_noisy_slices
 from vdr_spark.collect.source import Source, source_of
 from vdr_spark.collect.total import settled, store_total, workspace_of_total
@@ -115,10 +116,10 @@ def _in_sentences(config: ReleaseConfig) -> Iterator[None]:
 
 
 def _unreadable(problem: Exception, config: ReleaseConfig) -> Exception:
-    """A damaged file is the user's to mend, and Spark's account of it may quote data; anything else stays as it is."""
+    """A damaged file is the user's to mend, anything else is a defect; Spark's account of either may quote data."""
     text = str(problem)
     if not re.search("FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|PARQUET_COLUMN_DATA_TYPE_MISMATCH", text):
-        return problem
+        return without_data(problem)
     file = re.search(r"(?:file:|\w+://)\S+?\.(?:parquet|csv|txt|gz)\b", text)
     # Where a file is named after its user, its name is nobody's to print.
     tells = LAYOUTS[config.input.layout].user_in_file_name is not None

@@ -371,4 +371,5 @@ class SparkSettings(Section):
     # maven: delta-spark's helper fetches them once. provided: they are on the class path. Or a list of jars.
     delta_jars: Literal["maven", "provided"] | list[Location] = "maven"
     driver_memory: str | None = Field(default=None, pattern=r"^[0-9]+[mg]$")  # None: a share of this machine
+    encryption: bool = True  # of shuffle and spill files, which hold exact data, under a key that lives in memory
     conf: dict[str, str] = {}

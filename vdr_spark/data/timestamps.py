@@ -70,6 +70,6 @@ def _epoch(value: Column) -> Column:
         F.when(number.between(-(10**11), 10**11), number * 1_000_000)
         .when(number.between(-(10**14), 10**14), number * 1_000)
         .when(number.between(-(10**17), 10**17), number)
-        .otherwise((number / 1_000).cast("bigint"))
+        .otherwise(F.call_function("div", number, F.lit(1_000)))  # `/` would round to the next slice
     )
     return F.timestamp_micros(micros)

@@ -51,6 +51,7 @@ RENAME, WRITE_ROW = "fsspec.implementations.local:LocalFileSystem.mv", "pyarrow.
 DRAW_NOISE = "vdr_spark.privacy.discrete_laplace:DiscreteLaplace.sample"
 CELL_ROWS = "vdr_spark.grid:Grid.slice_start"  # called once a slice by the task that makes cells of it
 IN_LEDGER, IN_SLICES, IN_CELLS, IN_RELEASES = "tables/ledger", "tables/noisy_slices", "tables/cells", "tables/releases"
+OF_WITNESS, OF_STATEMENT = "witness.json.tmp", "statements/"
 SLICES_OF_SMALL = 8
 
 
@@ -79,6 +80,7 @@ BOOK = (
     AtCall("before the reservation is written", "before", APPEND, call=2, about=IN_LEDGER),
     AtFile("reserved, seen from outside", commit("ledger", 2)),
     AtCall("reserved, not read back", "after", APPEND, call=2, about=IN_LEDGER),
+    AtCall("reserved, the witness not told", "before", RENAME, call=2, about=OF_WITNESS),
     AtCall("reserved", "after", f"{LEDGER}.reserve"),
 )
 
@@ -110,6 +112,7 @@ DRAW = (
     AtCall("before spent is written", "before", APPEND, call=3, about=IN_LEDGER),
     AtFile("spent, seen from outside", commit("ledger", 3)),
     AtCall("spent, not read back", "after", APPEND, call=3, about=IN_LEDGER),
+    AtCall("spent, the witness not told", "before", RENAME, call=3, about=OF_WITNESS),
     AtCall("collect is done", "after", f"{COLLECT}:collect"),
 )
 
@@ -149,6 +152,8 @@ PUBLICATION = (
     AtFile("a row of releases, not committed", "tables/releases/part-*.parquet"),
     AtFile("published, seen from outside", commit("releases", 1)),
     AtCall("published", "after", APPEND, about=IN_RELEASES),
+    AtCall("published, no statement yet", "before", RENAME, about=OF_STATEMENT),
+    AtCall("statement as JSON, no page yet", "before", RENAME, call=2, about=OF_STATEMENT),
     AtCall("publish is done", "after", f"{PUBLISH}:publish"),
 )
 

@@ -13,7 +13,7 @@ from tests.conftest import ROOT, small_overrides, write_pings
 from vdr_spark.collect.noisy_slices import live_files
 from vdr_spark.collect.stage import collect
 from vdr_spark.config import ReleaseConfig, load_config
-from vdr_spark.errors import VdrError
+from vdr_spark.errors import LedgerConflict
 from vdr_spark.pipeline import run_stage
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.workspace import Workspace
@@ -28,11 +28,10 @@ def drawn(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Rele
 
 
 @pytest.fixture
-def table(drawn: ReleaseConfig, tmp_path: Path) -> Iterator[Path]:
-    """The folder of `noisy_slices`, put back afterwards."""
+def _put_back(drawn: ReleaseConfig, tmp_path: Path) -> Iterator[None]:
     table = Path(Workspace.of(drawn).table("noisy_slices"))
     shutil.copytree(table, tmp_path / "whole")
-    yield table
+    yield
     shutil.rmtree(table)
     shutil.copytree(tmp_path / "whole", table)
 
@@ -65,16 +64,16 @@ def commit_a_slice_again(spark: SparkSession, config: ReleaseConfig) -> None:
     spark.createDataFrame(again.collect(), again.schema).write.format("delta").mode("append").save(path)
 
 
+@pytest.mark.usefixtures("_put_back")
 @pytest.mark.parametrize("damage", [lose_a_file, cut_a_file_short, lose_slices, commit_a_slice_again])
 def test_a_half_written_tensor_is_never_read(
-    damage: Callable[[SparkSession, ReleaseConfig], None], spark: SparkSession, drawn: ReleaseConfig, table: Path
+    damage: Callable[[SparkSession, ReleaseConfig], None], spark: SparkSession, drawn: ReleaseConfig
 ) -> None:
     workspace = Workspace.of(drawn)
     damage(spark, drawn)
     book = Ledger(spark, workspace.ledger).entries()
     for stage in ("collect", "denoise"):
-        with pytest.raises(VdrError):
+        with pytest.raises(LedgerConflict, match="is damaged"):
             run_stage(stage, spark, drawn)
     assert not Path(workspace.stage()).exists()
     assert Ledger(spark, workspace.ledger).entries() == book
-    assert table.exists()

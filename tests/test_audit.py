@@ -48,7 +48,7 @@ def release(published: tuple[ReleaseConfig, Path], spark: SparkSession) -> Itera
 
 
 def failed(spark: SparkSession, config: ReleaseConfig) -> dict[str, str]:
-    return {finding.check: finding.found for finding in audit(spark, config) if not finding.holds}
+    return {finding.check: finding.found for finding in audit(spark, config) if finding.holds is False}
 
 
 def edit(spark: SparkSession, config: ReleaseConfig, table: str, where: str, **values: str) -> None:
@@ -116,6 +116,15 @@ def test_a_seeded_release_never_holds(spark: SparkSession, small_config: Small) 
     write_pings(config.input.path, config.domain, [("a", 3)])
     run_release(spark, config)
     assert failed(spark, config).keys() == {"protected"}
+
+
+def test_noise_that_cannot_be_measured_is_not_called_right(spark: SparkSession, small_config: Small) -> None:
+    config = small_config("privacy.epsilon=1e6", "privacy.budget=1e6")
+    write_pings(config.input.path, config.domain, [("a", 3)])
+    run_release(spark, config)
+    findings = {finding.check: finding.holds for finding in audit(spark, config)}
+    assert findings.pop("noise") is None
+    assert all(findings.values())
 
 
 def test_nothing_to_audit(spark: SparkSession, small_config: Small) -> None:

@@ -1,7 +1,7 @@
 """Mutual exclusion between processes of one machine.
 
-Object stores give Delta an atomic commit of their own. A local disk does not give it across processes, so whatever
-must not happen twice at once there is done while holding a lock file.
+Most object stores give Delta an atomic commit (S3 only with Delta's DynamoDB log store). A local disk does not give it
+across processes, so whatever must not happen twice at once there is done while holding a lock file.
 """
 
 from __future__ import annotations

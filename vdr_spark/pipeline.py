@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from vdr_spark.collect.noisy_slices import is_stored, live_files, remove_strays
 from vdr_spark.collect.stage import collect, layers_of
-from vdr_spark.collect.total import settled
+from vdr_spark.collect.total import settled, workspace_of_draw
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.data.synth import write_synthetic
 from vdr_spark.denoise.stage import denoise
@@ -83,5 +83,6 @@ def _noisy_files(spark: SparkSession, config: ReleaseConfig) -> list[str]:
     workspace = Workspace.of(config)
     if not is_stored(spark, workspace, layers_of(config)):
         raise StageMissing(f"draw {workspace.draw_id} has no noisy tensor yet; run `vdr collect` first")
-    remove_strays(spark, workspace)
+    for draw in config.draws:
+        remove_strays(spark, workspace_of_draw(config, draw))
     return live_files(spark, workspace)

@@ -149,14 +149,30 @@ def _remove_log_without_commit(path: str) -> None:
 
     Never a commit, should another process be making one right now: those files are left, and so is their folder.
     """
-    fs, log = filesystem(f"{path}/_delta_log")
-    if any(file.endswith((".json", ".parquet")) for file in fs.find(log)):
+    if has_commit(path):
         return
+    fs, log = filesystem(f"{path}/_delta_log")
     with suppress(OSError):
         for folder, _, files in list(fs.walk(log, topdown=False)):
             for file in files:
                 fs.rm_file(f"{folder}/{file}")
             fs.rmdir(folder)
+
+
+def has_commit(path: str) -> bool:
+    """Whether a Delta table was ever committed there, by its files."""
+    fs, log = filesystem(f"{path}/_delta_log")
+    return any(file.endswith((".json", ".parquet")) for file in fs.find(log))
+
+
+def renew_constraints(spark: SparkSession, path: str, table: Table) -> None:
+    """Give a table that an older version made the constraints of this one."""
+    place = f"delta.`{path.replace('`', '``')}`"
+    properties = {row.key: row.value for row in spark.sql(f"SHOW TBLPROPERTIES {place}").collect()}
+    for name, rule in table.constraints.items():
+        if properties.get(f"delta.constraints.{name}") != rule:
+            spark.sql(f"ALTER TABLE {place} DROP CONSTRAINT IF EXISTS {name}")
+            spark.sql(f"ALTER TABLE {place} ADD CONSTRAINT {name} CHECK ({rule})")
 
 
 def append_once(frame: DataFrame, path: str, table: Table, transaction: str, version: int = 1) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import fsspec
+from fsspec.implementations.local import LocalFileSystem
 
 from vdr_spark.config import ReleaseConfig, absolute
 
@@ -76,16 +77,17 @@ def write_text(path: str, content: str) -> None:
     """Write a small file so that a reader sees either all of it or none."""
     fs, inside = filesystem(path)
     fs.makedirs(posixpath.dirname(inside), exist_ok=True)
-    with fs.open(inside + ".tmp", "w", encoding="utf-8") as file:
-        file.write(content)
+    if not isinstance(fs, LocalFileSystem):
+        fs.pipe_file(inside, content.encode())  # whole or not at all, and no right to delete is needed
+        return
+    fs.pipe_file(inside + ".tmp", content.encode())
     fs.mv(inside + ".tmp", inside)
 
 
 def read_text(path: str) -> str:
     fs, inside = filesystem(path)
-    with fs.open(inside, "r", encoding="utf-8") as file:
-        content: str = file.read()
-    return content
+    content: bytes = fs.cat_file(inside)
+    return content.decode()
 
 
 def as_json(content: dict[str, Any]) -> str:

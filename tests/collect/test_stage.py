@@ -221,7 +221,7 @@ def test_a_tensor_that_was_paid_for_and_is_gone_is_not_drawn_again(spark: SparkS
     write_pings(config.input.path, config.domain, [("one", 0)])
     ledger = Ledger(spark, Workspace.of(config).ledger)
     ledger.reserve(config)
-    ledger.mark_spent(config, config.draws[-1], lambda _: "")
+    ledger.mark_spent(config, config.draws[-1], "")
     with pytest.raises(LedgerConflict, match="no longer in"):
         collect(spark, config)
 

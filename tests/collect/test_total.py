@@ -109,6 +109,6 @@ def test_an_estimate_that_was_paid_for_and_is_gone_is_not_drawn_again(spark: Spa
     write_pings(config.input.path, config.domain, [("one", 0)])
     ledger = Ledger.of(spark, config)
     ledger.reserve(config)
-    ledger.mark_spent(config, config.draws[0], lambda _: "")
+    ledger.mark_spent(config, config.draws[0], "")
     with pytest.raises(LedgerConflict, match="was estimated and paid for"):
         collect(spark, config)

@@ -59,7 +59,7 @@ def check_in_the_end(spark: SparkSession, config: ReleaseConfig, readable_before
     assert tensor is not None
     assert readable_before is None or np.array_equal(tensor, readable_before), "noise was drawn a second time"
     assert _states(spark, config) == {State.GRANTED: 1, State.RESERVED: 1, State.SPENT: 1}
-    assert Ledger(spark, workspace.ledger).account(config.dataset).committed == config.privacy.epsilon
+    assert Ledger.of(spark, config).account(config.dataset).committed == config.privacy.epsilon
     assert not strays(spark, config), "another drawing lies on the disk"
     assert _appends(spark, workspace) == 1
     releases = spark.read.format("delta").load(workspace.table("releases")).collect()
@@ -78,7 +78,7 @@ def strays(spark: SparkSession, config: ReleaseConfig) -> set[str]:
 
 
 def _states(spark: SparkSession, config: ReleaseConfig) -> Counter[State]:
-    return Counter(entry.state for entry in Ledger(spark, Workspace.of(config).ledger).entries())
+    return Counter(entry.state for entry in Ledger.of(spark, config).entries())
 
 
 def _appends(spark: SparkSession, workspace: Workspace) -> int:

@@ -28,7 +28,7 @@ def ledger(spark: SparkSession, tmp_path: Path) -> Ledger:
 
 
 def spend(ledger: Ledger, config: ReleaseConfig) -> None:
-    ledger.mark_spent(config, config.draws[-1], lambda _: "of the tensor")
+    ledger.mark_spent(config, config.draws[-1], "of the tensor")
 
 
 def test_reserve_then_spend_counts_once(ledger: Ledger, small_config: Small) -> None:
@@ -244,3 +244,33 @@ def test_the_draws_of_a_release_are_booked_all_or_none(ledger: Ledger, small_con
     assert ledger.reserve(modest) is State.RESERVED
     booked = [(e.purpose, e.epsilon) for e in ledger.entries() if e.state is State.RESERVED]
     assert booked == [("cells", 1), ("total", Fraction(1, 2)), ("cells", Fraction(1, 2))]
+
+
+def test_a_second_drawing_under_one_reservation_is_refused(ledger: Ledger, small_config: Small) -> None:
+    """As by two machines with a folder of the same name, or after a folder was lost before it was booked."""
+    config = small_config()
+    ledger.reserve(config)
+    spend(ledger, config)
+    with pytest.raises(LedgerConflict, match="two drawings for one price"):
+        ledger.mark_spent(config, config.draws[-1], "of another tensor")
+    spend(ledger, config)
+
+
+def test_the_witness_is_told_of_what_it_missed(ledger: Ledger, small_config: Small) -> None:
+    config = small_config()
+    ledger.reserve(config)
+    spend(ledger, config)
+    witness = Path(ledger._witness.path)
+    witness.write_text(json.dumps({"sequence": 2, "entry_hash": ledger.entries()[1].entry_hash}))
+    spend(ledger, config)  # nothing new to write
+    assert json.loads(witness.read_text())["sequence"] == 3
+
+
+def test_a_book_of_the_first_version_learns_of_caps(spark: SparkSession, ledger: Ledger, small_config: Small) -> None:
+    config = small_config("privacy.budget=9")
+    ledger.reserve(config)
+    book = f"delta.`{ledger._path}`"
+    spark.sql(f"ALTER TABLE {book} DROP CONSTRAINT known_state")
+    spark.sql(f"ALTER TABLE {book} ADD CONSTRAINT known_state CHECK (state IN ('granted', 'reserved', 'spent'))")
+    ledger.cap(config, Fraction(7), per_seconds=60)
+    assert ledger.account(config.dataset).remaining == 1

@@ -80,3 +80,13 @@ def test_tallies_add_up() -> None:
         whole.total,
     )
     assert (parts.bins == whole.bins).all()
+
+
+@pytest.mark.parametrize("epsilon", [2.7, 6.9, 8.3, 9.0])
+def test_little_noise_is_no_false_alarm(epsilon: float) -> None:
+    """A hundred negative cells nearly all of which are -1: one -2 among them proves nothing."""
+    scale = Fraction(1) / Fraction(str(epsilon))
+    p = np.exp(-epsilon)
+    cells = int(110 * (1 + p) / p)
+    noisy = DiscreteLaplace(scale).sample(cells * 40, seeded_words(5, 0)).reshape(40, cells)
+    assert [problem for sample in noisy for problem in problems(sample, scale)] == []

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
+from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -22,7 +23,7 @@ from vdr_spark.collect.packing import sum_packed
 from vdr_spark.errors import LedgerConflict
 from vdr_spark.privacy.mechanism import Mechanism
 from vdr_spark.privacy.randomness import secure_words, seeded_words
-from vdr_spark.tables import NOISY_SLICES, append_once, create_if_missing, read_part
+from vdr_spark.tables import NOISY_SLICES, append_once, create_if_missing, has_commit, read_part
 from vdr_spark.workers import ArrowTask, in_worker
 from vdr_spark.workspace import Workspace, filesystem
 
@@ -138,6 +139,9 @@ def strays(spark: SparkSession, workspace: Workspace) -> list[str]:
     fs.invalidate_cache()
     if not fs.exists(folder):
         return []
+    table = workspace.table(NOISY_SLICES.name)
+    if not DeltaTable.isDeltaTable(spark, table) and has_commit(table):
+        return []  # a session that looked while the table was being made may not see it: touch nothing
     live = {unquote(file).rsplit("/", 1)[-1] for file in live_files(spark, workspace)}
     names = {file: file.rsplit("/", 1)[-1].removeprefix(".").removesuffix(".crc") for file in fs.find(folder)}
     return [file for file, name in names.items() if name not in live]

@@ -15,7 +15,7 @@ from vdr_spark.collect.counting import count_bounded
 from vdr_spark.collect.failures import without_data
 from vdr_spark.collect.noisy_slices import add_noise, checksum, is_stored, remove_strays, store_noisy_slices
 from vdr_spark.collect.source import Source, source_of
-from vdr_spark.collect.total import settled, store_total, workspace_of_total
+from vdr_spark.collect.total import settled, store_total, workspace_of_draw
 from vdr_spark.config import Draw, ReleaseConfig
 from vdr_spark.cost import tasks_for
 from vdr_spark.data.layouts import LAYOUTS
@@ -40,8 +40,8 @@ def collect(spark: SparkSession, config: ReleaseConfig) -> bool:
         busy=f"another process is collecting draw {workspace.draw_id} right now; wait for it, then run this again",
     ):
         if is_stored(spark, workspace, layers_of(config)):
-            remove_strays(spark, workspace)
-            _book(ledger, spark, config)
+            for draw in config.draws:
+                _book(ledger, spark, config, draw)
             return False
         source = source_of(spark, config.input, config.grids)
         if ledger.reserve(config) is State.SPENT:
@@ -54,7 +54,7 @@ def collect(spark: SparkSession, config: ReleaseConfig) -> bool:
             config = _with_total(spark, source, config, ledger)
             noisy = _noisy(spark, source, config)
             store_noisy_slices(noisy, workspace, config.privacy.unit, config.privacy.protected)
-        _book(ledger, spark, config)
+        _book(ledger, spark, config, config.draws[-1])
         return True
 
 
@@ -65,9 +65,8 @@ def layers_of(config: ReleaseConfig) -> int:
 
 def _with_total(spark: SparkSession, source: Source, config: ReleaseConfig, ledger: Ledger) -> ReleaseConfig:
     """The configuration with N in it: declared, or estimated now or by an earlier run."""
-    known = settled(spark, config)
-    if known.privacy.total_is_known:
-        return known
+    if config.privacy.estimate_total is None:
+        return config
     # Another release of the same pings may want the same estimate; it is drawn once, for both.
     with exclusive(f"{Workspace.of(config).root}/work/{config.total_id}.lock"):
         if not settled(spark, config).privacy.total_is_known:
@@ -78,17 +77,15 @@ def _with_total(spark: SparkSession, source: Source, config: ReleaseConfig, ledg
                     "another estimate and is paid for again."
                 )
             store_total(source, config, _partitions(spark, config))
+        _book(ledger, spark, config, config.draws[0])
     return settled(spark, config)
 
 
-def _book(ledger: Ledger, spark: SparkSession, config: ReleaseConfig) -> None:
-    """Say of every draw of the configuration that it was made, and what came of it."""
-
-    def evidence(draw: Draw) -> str:
-        return checksum(spark, workspace_of_total(config) if draw.purpose == "total" else Workspace.of(config))
-
-    for draw in config.draws:
-        ledger.mark_spent(config, draw, evidence)
+def _book(ledger: Ledger, spark: SparkSession, config: ReleaseConfig, draw: Draw) -> None:
+    """Say of a draw whose numbers are stored that it was made, and what came of it."""
+    workspace = workspace_of_draw(config, draw)
+    remove_strays(spark, workspace)
+    ledger.mark_spent(config, draw, checksum(spark, workspace))
 
 
 def _noisy(spark: SparkSession, source: Source, config: ReleaseConfig) -> DataFrame:

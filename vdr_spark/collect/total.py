@@ -18,12 +18,10 @@ from vdr_spark.collect.counting import count_bounded
 from vdr_spark.collect.locate import Located
 from vdr_spark.collect.noisy_slices import add_noise, is_stored, store_noisy_slices
 from vdr_spark.collect.source import Source
-from vdr_spark.config import ReleaseConfig
+from vdr_spark.config import Draw, ReleaseConfig
 from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
 from vdr_spark.tables import NOISY_SLICES, read_part
 from vdr_spark.workspace import Workspace
-
-_OTHER_STREAM = 1 << 32  # of a test seed: the noise of N is not that of a slice
 
 
 @dataclass(frozen=True)
@@ -44,15 +42,19 @@ class Clip:
         return np.zeros(1, dtype=np.int64), np.array([np.minimum(pings, self.most).sum()])
 
 
-def workspace_of_total(config: ReleaseConfig) -> Workspace:
-    return replace(Workspace.of(config), draw_id=config.total_id)
+def workspace_of_draw(config: ReleaseConfig, draw: Draw) -> Workspace:
+    """Where the numbers of a draw lie: the cells', or those of N."""
+    return replace(Workspace.of(config), draw_id=draw.draw_id)
 
 
 def settled(spark: SparkSession, config: ReleaseConfig) -> ReleaseConfig:
     """The configuration with its N, where that was estimated; as it is where N is declared or not drawn yet."""
-    if config.privacy.total_is_known or not is_stored(spark, workspace_of_total(config), layers=1):
+    if config.privacy.total_is_known:
         return config
-    rows = read_part(spark, workspace_of_total(config).table(NOISY_SLICES.name), NOISY_SLICES, config.total_id)
+    workspace = workspace_of_draw(config, config.draws[0])
+    if not is_stored(spark, workspace, layers=1):
+        return config
+    rows = read_part(spark, workspace.table(NOISY_SLICES.name), NOISY_SLICES, workspace.draw_id)
     assert rows is not None
     noisy = rows.select("values").collect()[0][0][0]
     return config.with_total(max(1, noisy))
@@ -61,7 +63,7 @@ def settled(spark: SparkSession, config: ReleaseConfig) -> ReleaseConfig:
 def store_total(source: Source, config: ReleaseConfig, partitions: int) -> None:
     """Draw N and store it. The caller has booked it, and asks only where it is not stored."""
     noisy = _noisy_total(source, config, partitions)
-    store_noisy_slices(noisy, workspace_of_total(config), unit=1, protected=config.privacy.protected)
+    store_noisy_slices(noisy, workspace_of_draw(config, config.draws[0]), unit=1, protected=config.privacy.protected)
 
 
 def _noisy_total(source: Source, config: ReleaseConfig, partitions: int) -> DataFrame:
@@ -70,5 +72,5 @@ def _noisy_total(source: Source, config: ReleaseConfig, partitions: int) -> Data
     key = SampleKey.drawn() if seed is None else SampleKey.seeded(seed)
     packed = count_bounded(source, config.grids, Clip(estimate.most_per_user), key, partitions)
     mechanism = DiscreteLaplace(estimate.most_per_user / config.privacy.total_epsilon)
-    other = None if seed is None else seed + _OTHER_STREAM
+    other = None if seed is None else seed + 1  # the noise of N is not that of a slice
     return add_noise(packed, layers=1, cells_per_layer=1, mechanism=mechanism, partitions=partitions, seed=other)

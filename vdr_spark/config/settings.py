@@ -195,6 +195,11 @@ class PrivacySettings(Section):
             raise ValueError(f"lambda * total_pings must be at least 1, not {self.lambda_} * {self.total_pings}")
         if self.k is not None or self.total_pings is not None:
             self._check_scale()
+        if self.estimate_total is not None and self.estimate_total.most_per_user / self.total_epsilon > _LARGEST_SCALE:
+            raise ValueError(
+                "most_per_user / (share * epsilon), the scale of the noise of N, must be at most 2**50, not "
+                f"{float(self.estimate_total.most_per_user / self.total_epsilon):.3g}"
+            )
         if self.budget is not None and self.budget < self.epsilon:
             raise ValueError(f"`budget` ({self.budget}) must be at least `epsilon` ({self.epsilon})")
         if self.cap is not None and self.cap.epsilon < self.epsilon:

@@ -26,7 +26,7 @@ from vdr_spark.config import Draw, ReleaseConfig
 from vdr_spark.errors import BudgetExceeded, LedgerConflict
 from vdr_spark.locks import exclusive
 from vdr_spark.privacy.witness import Witness
-from vdr_spark.tables import LEDGER, append_once, create_if_missing
+from vdr_spark.tables import LEDGER, append_once, create_if_missing, renew_constraints
 from vdr_spark.workspace import Workspace
 
 _ATTEMPTS = 20  # a competitor gets in between at most once per entry it writes
@@ -139,8 +139,7 @@ class Ledger:
 
     def spending_of(self, draw_id: str) -> Entry | None:
         """The entry that says the draw was made."""
-        spent = (e for e in self.entries() if e.draw_id == draw_id and e.state is State.SPENT)
-        return next(spent, None)
+        return _spending_of(self.entries(), draw_id)
 
     def grant(self, config: ReleaseConfig, epsilon: Fraction) -> None:
         """Add to a dataset's budget: a decision of people, on record for ever."""
@@ -157,19 +156,26 @@ class Ledger:
         `BudgetExceeded`, and leaves a `refused` entry, where they would overspend. A dataset that the book does not
         know yet is opened with the budget that its first configuration declares.
         """
-        states = []
-        for draw in config.draws:
-            entries = self._write(config, _opening, _opening_cap, _reservation(draw))
-            state = _state_of(entries, draw.draw_id)
-            if state is None:
-                raise BudgetExceeded(_refusal(config, _wanted(entries, config), _account(entries, config.dataset)))
-            states.append(state)
+        entries = self._write(config, _opening, _opening_cap, *map(_reservation, config.draws))
+        states = [_state_of(entries, draw.draw_id) for draw in config.draws]
+        if states[-1] is None or None in states:
+            raise BudgetExceeded(_refusal(config, _wanted(entries, config), _account(entries, config.dataset)))
         return states[-1]
 
-    def mark_spent(self, config: ReleaseConfig, draw: Draw, evidence: Callable[[Draw], str]) -> None:
-        """Say that a reserved draw was made, and what came of it. Changes nothing where the book says so already."""
+    def mark_spent(self, config: ReleaseConfig, draw: Draw, evidence: str) -> None:
+        """Say that a reserved draw was made, and what came of it. Changes nothing where the book says so already.
+
+        Where the book says that something else came of it, this is a second drawing for one price, and refused.
+        """
         entries = self._write(config, _spending(draw, evidence))
-        if _state_of(entries, draw.draw_id) is None:
+        spent = _spending_of(entries, draw.draw_id)
+        if spent is not None and spent.evidence not in ("", evidence):
+            raise LedgerConflict(
+                f"draw {draw.draw_id} was made before, and the ledger {self._path} has the sum of other numbers than "
+                "those stored here: two drawings for one price, or a tensor that was changed. Nothing of it may be "
+                "published. Bring back the folder with the first one, and destroy this one"
+            )
+        if spent is None:
             raise LedgerConflict(
                 f"draw {draw.draw_id} has a noisy tensor but the ledger {self._path} does not know it: "
                 "the ledger was replaced or another one is configured; point `ledger` at the right one"
@@ -190,6 +196,9 @@ class Ledger:
         """
         with exclusive(self._path.rstrip("/") + ".lock"):
             entries = self.entries()
+            if entries:
+                # Its writer may have been killed before it told the witness. One that cannot be told stops us here.
+                self._witness.see(entries[-1])
             for decide in decisions:
                 for _ in range(_ATTEMPTS):
                     line = decide(entries, config)
@@ -218,6 +227,8 @@ class Ledger:
         schema = ", ".join(f"{name} {kind}" for name, kind, _ in LEDGER.columns)
         frame = self._spark.createDataFrame([_row(new)], schema)
         create_if_missing(self._spark, self._path, LEDGER)
+        if line.state is State.CAPPED:
+            renew_constraints(self._spark, self._path, LEDGER)  # books of the first version know no caps
         with suppress(DeltaConcurrentModificationException):
             append_once(frame, self._path, LEDGER, "ledger", version=new.sequence)
         return new
@@ -249,6 +260,9 @@ def _reservation(draw: Draw) -> Decision:
     def decide(entries: Sequence[Entry], config: ReleaseConfig) -> Line | None:
         if _state_of(entries, draw.draw_id) is not None:
             return None
+        before = config.draws[: config.draws.index(draw)]
+        if any(_state_of(entries, other.draw_id) is None for other in before):
+            return None  # refused already
         # All draws of the release or none: half of them would be paid for and useless.
         allowed = _wanted(entries, config) <= _account(entries, config.dataset).remaining
         return Line(State.RESERVED if allowed else State.REFUSED, draw.epsilon, draw.draw_id, draw.purpose)
@@ -256,11 +270,11 @@ def _reservation(draw: Draw) -> Decision:
     return decide
 
 
-def _spending(draw: Draw, evidence: Callable[[Draw], str]) -> Decision:
+def _spending(draw: Draw, evidence: str) -> Decision:
     def decide(entries: Sequence[Entry], _: ReleaseConfig) -> Line | None:
         if _state_of(entries, draw.draw_id) is not State.RESERVED:
             return None
-        return Line(State.SPENT, draw.epsilon, draw.draw_id, draw.purpose, evidence=evidence(draw))
+        return Line(State.SPENT, draw.epsilon, draw.draw_id, draw.purpose, evidence=evidence)
 
     return decide
 
@@ -319,6 +333,10 @@ def _account(entries: Sequence[Entry], dataset: str) -> Account:
 def _state_of(entries: Sequence[Entry], draw_id: str) -> State | None:
     states = {e.state for e in entries if e.draw_id == draw_id}
     return next((state for state in (State.SPENT, State.RESERVED) if state in states), None)
+
+
+def _spending_of(entries: Sequence[Entry], draw_id: str) -> Entry | None:
+    return next((e for e in entries if e.draw_id == draw_id and e.state is State.SPENT), None)
 
 
 def _refusal(config: ReleaseConfig, requested: Fraction, account: Account) -> str:

@@ -20,8 +20,9 @@ from scipy import stats
 
 _BINS = 16
 _FEWEST = 100  # negative cells, below which nothing can be said
-_SIGMAS = 6.0  # that a right release exceeds once in 500 million audits
-_P_VALUE = 1e-9
+_P_VALUE = 1e-9  # a right release fails a test once in a billion audits
+_FEWEST_IN_A_BIN = 10  # expected; stretches with fewer are joined
+_CONTINUOUS = 1e-6  # 1 - p, below which a sum of geometric numbers is as good as gamma distributed
 
 Counts = NDArray[np.int64]
 
@@ -85,27 +86,50 @@ class NoiseCheck:
         yield from self._too_many("negative", tally.negative, tally.cells, p / (1 + p))
         if tally.negative < _FEWEST:
             return
-        mean, deviation = 1 / one_minus_p, math.sqrt(p) / one_minus_p
-        sigmas = (tally.total / tally.negative - mean) / max(deviation, 1e-300) * math.sqrt(tally.negative)
-        if abs(sigmas) > _SIGMAS:
+        if _two_sided(*_tails_of_sum(tally, one_minus_p)) < _P_VALUE:
             yield (
                 f"negative cells are {tally.total / tally.negative:.6g} below zero on average; noise of the claimed "
-                f"scale puts them {mean:.6g} below, and the difference is {sigmas:+.1f} standard errors"
+                f"scale puts them {1 / one_minus_p:.6g} below"
             )
-        share = 1 / (1 + p)
-        sigmas = (tally.odd - share * tally.negative) / max(math.sqrt(tally.negative * share * (1 - share)), 1e-300)
-        if abs(sigmas) > _SIGMAS:
+        odd = stats.binom(tally.negative, share := 1 / (1 + p))
+        if _two_sided(odd.cdf(tally.odd), odd.sf(tally.odd - 1)) < _P_VALUE:
             yield (
                 f"{tally.odd / tally.negative:.2%} of the negative cells are odd numbers, not {share:.2%}: "
                 "the noise is coarser than the counts"
             )
-        if len(self._edges) > 1:
-            below = -np.expm1(self._log_p * self._edges.astype(np.float64))  # P(-y <= edge)
-            expected = np.diff(below, prepend=0.0, append=1.0) * tally.negative
-            if stats.chisquare(tally.bins, expected).pvalue < _P_VALUE:
-                yield "the negative cells are not spread as discrete Laplace noise is"
+        below = -np.expm1(self._log_p * self._edges.astype(np.float64))  # P(-y <= edge)
+        shares: NDArray[np.float64] = np.diff(np.concatenate([[0.0], below, [1.0]]))
+        found, expected = _joined(tally.bins, shares * tally.negative)
+        if len(found) > 1 and stats.chisquare(found, expected).pvalue < _P_VALUE:
+            yield "the negative cells are not spread as discrete Laplace noise is"
 
     @staticmethod
     def _too_many(what: str, found: int, cells: int, share: float) -> Iterator[str]:
-        if found - share * cells > _SIGMAS * math.sqrt(cells * share * (1 - share)) + 1:
+        if stats.binom.sf(found - 1, cells, share) < _P_VALUE:
             yield f"{found / cells:.2%} of the cells are {what}; noise on every cell leaves at most {share:.2%}"
+
+
+def _two_sided(lower: float, upper: float) -> float:
+    return min(1.0, 2 * min(lower, upper))
+
+
+def _tails_of_sum(tally: Tally, one_minus_p: float) -> tuple[float, float]:
+    """Probabilities of a sum of so many geometric numbers as small, and as large, as was found."""
+    if one_minus_p < _CONTINUOUS:
+        smooth = stats.gamma(tally.negative)
+        return float(smooth.cdf(tally.total * one_minus_p)), float(smooth.sf(tally.total * one_minus_p))
+    exact, failures = stats.nbinom(tally.negative, one_minus_p), tally.total - tally.negative
+    return float(exact.cdf(failures)), float(exact.sf(failures - 1))
+
+
+def _joined(found: Counts, expected: NDArray[np.float64]) -> tuple[list[int], list[float]]:
+    """Neighbouring stretches joined until each has enough: chi-square is no chi-square in nearly empty ones."""
+    joined: list[tuple[int, float]] = []
+    for number, mean in zip(found.tolist(), expected.tolist(), strict=True):
+        if joined and joined[-1][1] < _FEWEST_IN_A_BIN:
+            number, mean = number + joined[-1][0], mean + joined.pop()[1]
+        joined.append((number, mean))
+    if len(joined) > 1 and joined[-1][1] < _FEWEST_IN_A_BIN:
+        last = joined.pop()
+        joined[-1] = joined[-1][0] + last[0], joined[-1][1] + last[1]
+    return [number for number, _ in joined], [mean for _, mean in joined]

@@ -60,7 +60,8 @@ def _deployment(
             "name": config.release_id,
             "data_curators": [{"data_curator_name": about.curator, "data_curator_type": about.curator_type}],
             "description": f"Estimated number of location pings in each of {grid.size:,} cells: {grid.cells} x "
-            f"{grid.cells} in the box, {grid.slices} slices of {grid.slice_seconds} s. Dataset {config.dataset}.",
+            f"{grid.cells} in the box, {grid.slices} slices of {grid.slice_seconds} s. Dataset {config.dataset}."
+            + (f" One of {len(config.grids)} regions under the same epsilon." if len(config.grids) > 1 else ""),
             "intended_use": about.intended_use,
             "data_product_type": "Summary statistics",
             "data_product_region": about.region,
@@ -77,7 +78,7 @@ def _deployment(
             "privacy_unit": "User",
             "privacy_unit_details": f"{ADJACENCY[0].upper()}{ADJACENCY[1:]}. A user is a value of the input's user id; "
             "a person with two ids is two users.",
-            "privacy_parameters": {"epsilon": float(privacy.epsilon)},
+            "privacy_parameters": {"epsilon": float(privacy.epsilon) if privacy.protected else "none: a test seed"},
             "privacy_parameters_details": "; ".join(
                 f"{stage}: {epsilon}" for stage, epsilon in _by_stage(config).items()
             ),
@@ -88,7 +89,8 @@ def _deployment(
             "it runs on. Whoever sees the release is not.",
             "actors": "Users, whose pings these are; the curator; readers of the release.",
             "release_type": "Many releases" if len(_draws(book)) > len(config.draws) else "One release",
-            "release_type_details": "Every draw over the dataset is booked in a ledger; see composition.",
+            "release_type_details": "Draws over the dataset are counted, each booked in a ledger; see composition. "
+            "Further releases of one draw (other regions, other denoisers) cost nothing.",
             "data_source_type": "Static",
             "access_type": "Non-interactive",
         },
@@ -109,7 +111,8 @@ def _deployment(
 
 
 def _unprotected(config: ReleaseConfig) -> list[str]:
-    privacy, box = config.privacy, config.domain.box
+    privacy = config.privacy
+    boxes = ", ".join(str(tuple(vars(grid.box).values())) for grid in config.grids)
     total = (
         f"the number of all pings, {privacy.total:,}, as declared"
         if privacy.estimate_total is None
@@ -117,7 +120,7 @@ def _unprotected(config: ReleaseConfig) -> list[str]:
     )
     return [
         total,
-        f"box ({box.south}, {box.west}, {box.north}, {box.east}), period {config.domain.start.isoformat()} to "
+        f"box {boxes} (south, west, north, east), period {config.domain.start.isoformat()} to "
         f"{config.domain.end.isoformat()}, slice length and number of cells, by configuration",
         f"k = {privacy.bound}, " + ("by configuration" if privacy.k is not None else "a share of the number of pings"),
         "names and types of the input's columns, and where the input lies",
@@ -137,9 +140,9 @@ def _mechanism(config: ReleaseConfig) -> str:
     privacy, estimate = config.privacy, config.privacy.estimate_total
     source = "the operating system" if privacy.protected else "A TEST SEED"
     text = (
-        f"Discrete Laplace noise of scale k / epsilon = {privacy.scale} on every cell, the empty ones too: exact, in "
-        f"integers, from random bits of {source}; standard deviation {noise_variance(privacy) ** 0.5:.4g}. Drawn "
-        "once, and stored before anything reads it."
+        f"Discrete Laplace noise of scale k / epsilon = {privacy.bound} / {_in_brackets(privacy.cells_epsilon)} = "
+        f"{privacy.scale} on every cell, the empty ones too: exact, in integers, from random bits of {source}; "
+        f"standard deviation {noise_variance(privacy) ** 0.5:.4g}. Drawn once, and stored before anything reads it."
     )
     if estimate is None:
         return text
@@ -147,6 +150,10 @@ def _mechanism(config: ReleaseConfig) -> str:
         f"{text} The number of pings: the same noise of scale {estimate.most_per_user / privacy.total_epsilon}, "
         f"at most {estimate.most_per_user} pings of a user."
     )
+
+
+def _in_brackets(epsilon: Fraction) -> str:
+    return str(epsilon) if epsilon.denominator == 1 else f"({epsilon})"
 
 
 def _draws(book: Sequence[Entry]) -> dict[str, Entry]:
@@ -172,16 +179,22 @@ def _by_stage(config: ReleaseConfig) -> dict[str, Fraction]:
 
 def _questions(config: ReleaseConfig) -> list[dict[str, str]]:
     """What NIST SP 800-226 would have a reader ask, from the top of its pyramid down."""
+    strength = "Above 10, which promises little." if config.privacy.epsilon > 10 else "Not above 10."
+    parameter = f"epsilon = {config.privacy.epsilon}, pure. {strength}"
+    declared = "No, provided that the declared number of pings is public. See unprotected quantities."
     answers = {
-        "What is the privacy parameter, and is it small enough?": f"epsilon = {config.privacy.epsilon}, pure. "
-        + ("Above 10, which promises little." if config.privacy.epsilon > 10 else "Not above 10."),
+        "What is the privacy parameter, and is it small enough?": parameter
+        if config.privacy.protected
+        else UNPROTECTED,
         "What is the unit of privacy?": f"The user with all pings of the period: {ADJACENCY}.",
         "What else was released about the same people?": "The ledger knows; see composition. Releases under another "
         "dataset name, or by others, are not counted.",
         "Is the mechanism right, and free of floating-point leaks?": "Noise and counts are integers; the sampler "
         "compares random bits with exact thresholds. Tests audit the whole job, and broken variants of it.",
         "Is the contribution of a user really bounded?": _bounding(config),
-        "Is anything taken from the data without being paid for?": "No. See unprotected quantities.",
+        "Is anything taken from the data without being paid for?": "No. See unprotected quantities."
+        if config.privacy.estimate_total
+        else declared,
         "Which biases does it introduce?": "Bounding underrates people with many pings, and the places they go to. "
         "Denoising draws rare spots towards what is expected of them. Each cell has an error bar.",
         "Whom must one trust?": "The curator and the machines: the central model.",
@@ -221,7 +234,14 @@ def _exact(config: ReleaseConfig, published: Published, book: Sequence[Entry], a
         "model": published.model,
         "refinement": config.refine.method,
         "draws": [
-            {"draw_id": entry.draw_id, "purpose": entry.purpose, "epsilon": str(entry.epsilon), "state": entry.state}
+            {
+                "draw_id": entry.draw_id,
+                "purpose": entry.purpose,
+                "epsilon": str(entry.epsilon),
+                "state": entry.state,
+                "ledger_entry": entry.sequence,
+                "ledger_entry_hash": entry.entry_hash,
+            }
             for entry in _draws(book).values()
         ],
         "granted": str(account.granted),

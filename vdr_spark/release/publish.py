@@ -13,16 +13,18 @@ from importlib.metadata import version
 
 from pyspark.sql import DataFrame, SparkSession
 
+from vdr_spark import tensor_file
+from vdr_spark.collect.noisy_slices import checksum
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.stage import NOTES
 from vdr_spark.errors import LedgerConflict, StageMissing
-from vdr_spark.privacy.ledger import Ledger, State
+from vdr_spark.privacy.ledger import Entry, Ledger
 from vdr_spark.privacy.statement import UNIT, Published, privacy_statement
 from vdr_spark.refine import REFINED, REFINEMENT
 from vdr_spark.release.cells import cell_rows
+from vdr_spark.release.read import read_cells
 from vdr_spark.release.statement_page import statement_page
 from vdr_spark.tables import CELLS, RELEASES, append_once, create_if_missing, read_part
-from vdr_spark.tensor_file import checksum, read_tensor
 from vdr_spark.workers import in_worker
 from vdr_spark.workspace import Workspace, as_json, exists, read_json, write_text
 
@@ -35,9 +37,11 @@ def publish(spark: SparkSession, config: ReleaseConfig) -> bool:
         return False
     if not exists(workspace.stage(REFINED)):
         raise StageMissing(f"release {workspace.release_id} has no refined tensor yet; run `vdr refine` first")
-    if Ledger.of(spark, config).state_of(workspace.draw_id) is not State.SPENT:
+    spent = Ledger.of(spark, config).spending_of(workspace.draw_id)
+    if spent is None or spent.evidence not in ("", checksum(spark, workspace)):
         raise LedgerConflict(
-            f"draw {workspace.draw_id} is not booked as spent in {workspace.ledger}; run `vdr collect` first"
+            f"draw {workspace.draw_id}, as it is stored, is not booked as spent in {workspace.ledger}; "
+            "run `vdr collect` first"
         )
     refined = spark.read.parquet(workspace.stage(REFINED))
     schema = ", ".join(f"{name} {kind}" for name, kind, _ in CELLS.columns)
@@ -45,7 +49,7 @@ def publish(spark: SparkSession, config: ReleaseConfig) -> bool:
         in_worker(cell_rows(config.domain, workspace.release_id, config.privacy.protected)), schema
     )
     _append(cells, workspace, CELLS.name)
-    _append(_release_row(spark, config, workspace), workspace, RELEASES.name)
+    _append(_release_row(spark, config, workspace, spent), workspace, RELEASES.name)
     _write_statement(spark, workspace)
     return True
 
@@ -57,6 +61,8 @@ def _write_statement(spark: SparkSession, workspace: Workspace) -> None:
     rows = read_part(spark, workspace.table(RELEASES.name), RELEASES, workspace.release_id)
     assert rows is not None
     statement = json.loads(rows.select("statement").collect()[0][0])
+    if "exact" not in statement:
+        return  # published by an earlier version, whose statement has no page
     write_text(workspace.statement("json"), as_json(statement))
     write_text(workspace.statement("html"), statement_page(statement))
 
@@ -72,20 +78,19 @@ def _append(frame: DataFrame, workspace: Workspace, name: str) -> None:
     append_once(frame, workspace.table(name), table, f"release:{workspace.release_id}")
 
 
-def _release_row(spark: SparkSession, config: ReleaseConfig, workspace: Workspace) -> DataFrame:
+def _release_row(spark: SparkSession, config: ReleaseConfig, workspace: Workspace, spent: Entry) -> DataFrame:
     grid, privacy, ledger = config.domain, config.privacy, Ledger.of(spark, config)
     denoised, refined = (read_json(workspace.stage(name)) for name in (NOTES, REFINEMENT))
-    tensor = read_tensor(workspace.stage(REFINED), grid.cells)
+    # Of what is in the table: an earlier run may have written it, before it was killed.
+    cells = read_cells(spark, config.output, workspace.release_id, grid)
     published = Published(
         created=datetime.now(UTC),
         model=denoised["model"] + ("+fusion" if denoised["fusion"] else ""),
         estimated_rmse=denoised["estimated_rmse"],
-        cells_sha256=checksum(tensor.counts, tensor.deviation),
+        cells_sha256=tensor_file.checksum(*cells),
     )
     book = [entry for entry in ledger.entries() if entry.dataset == config.dataset]
     statement = privacy_statement(config, published, book, ledger.account(config.dataset))
-    spent = ledger.spending_of(workspace.draw_id)
-    assert spent is not None
     values = {
         "release_id": workspace.release_id,
         "draw_id": workspace.draw_id,

@@ -6,6 +6,7 @@ from datetime import UTC
 
 import numpy as np
 from delta.tables import DeltaTable
+from numpy.typing import NDArray
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
@@ -15,6 +16,8 @@ from vdr_spark.grid import Box, Grid
 from vdr_spark.release.model import Release
 from vdr_spark.tables import CELLS, RELEASES
 
+Slices = NDArray[np.float32]
+
 
 def read_release(spark: SparkSession, output: str, release_id: str | None = None) -> Release:
     """The release of that id in an output folder; the newest one where no id is given."""
@@ -22,8 +25,13 @@ def read_release(spark: SparkSession, output: str, release_id: str | None = None
     start = row.period_start.replace(tzinfo=UTC) if row.period_start.tzinfo is None else row.period_start
     box = Box(row.south, row.west, row.north, row.east)
     grid = Grid(box, row.cells, start.astimezone(UTC), row.slice_seconds, row.slices)
+    return Release(row.release_id, grid, *read_cells(spark, output, row.release_id, grid), row.protected)
+
+
+def read_cells(spark: SparkSession, output: str, release_id: str, grid: Grid) -> tuple[Slices, Slices | None]:
+    """Counts and, where there are any, deviations of a release, each (T, M, M), published or about to be."""
     cells = spark.read.format("delta").load(_table(output, CELLS.name))
-    mine = cells.where(F.col("release_id") == row.release_id)
+    mine = cells.where(F.col("release_id") == release_id)
     table = mine.select("slice", "y", "x", "count", "deviation").toArrow()
     place = tuple(table.column(name).to_numpy() for name in ("slice", "y", "x"))
     counts = np.zeros(grid.shape, dtype=np.float32)
@@ -32,7 +40,7 @@ def read_release(spark: SparkSession, output: str, release_id: str | None = None
     if table.column("deviation").null_count == 0:
         deviation = np.zeros(grid.shape, dtype=np.float32)
         deviation[place] = table.column("deviation").to_numpy()
-    return Release(row.release_id, grid, counts, deviation, row.protected)
+    return counts, deviation
 
 
 def register_views(spark: SparkSession, output: str, release_id: str | None = None) -> None:

@@ -39,6 +39,7 @@ def tensor_of(spark: SparkSession, config: ReleaseConfig) -> Tensor | None:
 
 def check_whenever(spark: SparkSession, config: ReleaseConfig) -> Tensor | None:
     """What holds at any moment; returns the noisy tensor where there is one."""
+    _forget_logs(spark)
     tensor = tensor_of(spark, config)
     states = _states(spark, config)
     assert all(count == 1 for count in states.values()), states
@@ -75,6 +76,13 @@ def strays(spark: SparkSession, config: ReleaseConfig) -> set[str]:
     there = {file.name for file in Path(workspace.table("noisy_slices")).glob("draw_id=*/*.parquet")}
     assert live <= there
     return there - live
+
+
+def _forget_logs(spark: SparkSession) -> None:
+    """Look as a process would that starts now: once Delta has seen a log without a commit, it goes on saying so."""
+    jvm = spark._jvm
+    assert jvm is not None
+    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
 
 
 def _states(spark: SparkSession, config: ReleaseConfig) -> Counter[State]:

@@ -31,7 +31,7 @@ demo: $(READY) ## a generated city, end to end: pings -> private release -> quer
 test: lint ## lint, types and all tests
 	@$(BIN)/python -m pytest
 
-audit-test: $(READY) ## the statistical audit again, with hundreds of whole collect jobs (10 minutes)
+audit-test: $(READY) ## the statistical audit again, with 700 whole collect jobs (20 minutes)
 	@$(BIN)/python -m pytest -m audits tests/statistical
 
 fault-test: $(READY) ## kill -9 at 79 points of a release, and the same command again after each (an hour)

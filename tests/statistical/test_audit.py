@@ -21,15 +21,15 @@ def noise(scale: Fraction, runs: int = RUNS, cells: int = 1) -> Outputs:
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(1), Fraction(3)])
 def test_the_bound_lies_shortly_below_the_truth(epsilon: Fraction) -> None:
     found = audit(noise(3 / epsilon) + 3, noise(3 / epsilon))
-    assert 0.7 * epsilon < found.epsilon <= epsilon, found
+    assert 0.55 * epsilon < found.epsilon <= epsilon, found
 
 
 def test_the_user_may_be_spread_over_cells() -> None:
     user = [1, 0, 1, 1]
     outputs = noise(Fraction(3), cells=4) + user, noise(Fraction(3), cells=4)
-    assert audit(*outputs).epsilon > 0.5  # without knowing where
+    assert audit(*outputs).epsilon > 0.4  # without knowing where
     found = audit(*outputs, {"evidence of these pings": laplace_evidence(user)})
-    assert 0.75 < found.epsilon <= 1, found
+    assert 0.6 < found.epsilon <= 1, found
 
 
 def test_too_little_noise_is_noticed() -> None:
@@ -62,7 +62,7 @@ def test_bounds_of_probabilities_in_closed_form() -> None:
     all_or_none = math.log((low ** (1 / 50)) / high)
     assert epsilon_bound(50, 0, 50, 50, error) == pytest.approx(all_or_none)
     assert epsilon_bound(0, 50, 50, 50, error) == pytest.approx(all_or_none)
-    assert epsilon_bound(25, 25, 50, 50, error) == 0
+    assert epsilon_bound(25, 25, 50, 50, error) < 0
 
 
 def test_the_chance_of_separation_is_the_largest_there_is() -> None:

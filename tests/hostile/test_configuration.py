@@ -63,6 +63,7 @@ def changed(line: str, other: str) -> str:
         pytest.param(DEMO + "x: \0", "not valid YAML", id="a NUL"),
         pytest.param(changed("output: out/demo", 'output: "a\\0b"'), "output:", id="a NUL in a path"),
         pytest.param(changed("output: out/demo", 'output: "a\\nb"'), "output:", id="a line break in a path"),
+        pytest.param(changed("output: out/demo", "output: a`; DROP"), "output:", id="a backtick in a path"),
         pytest.param("# " + "x" * (2 << 20), "64 KiB", id="two megabytes"),
         pytest.param("x: [" + "1, " * 5_000 + "]", "not a known setting", id="a long list"),
         pytest.param("".join(f"k{n}: 1\n" for n in range(6000)), "more", id="six thousand keys"),

@@ -34,12 +34,8 @@ def killed_release(folder: Path, encryption: bool) -> tuple[dict[str, bytes], li
     scratch, temporary = folder / "scratch", folder / "temporary"
     for made in (scratch, temporary):
         made.mkdir()
-    plain = {
-        "spark.local.dir": str(scratch),
-        "spark.shuffle.compress": "false",
-        "spark.shuffle.spill.compress": "false",
-    }
-    settings = json.dumps({"encryption": encryption, "conf": plain, "driver_memory": "1g"})
+    readable = {"spark.local.dir": str(scratch), "spark.shuffle.compress": "false"}
+    settings = json.dumps({"encryption": encryption, "conf": readable, "driver_memory": "1g"})
     overrides = [*small_overrides(folder), f"spark={settings}"]
     config = load_config(CONF, overrides)
     write_pings(config.input.path, config.domain, [(CANARY, 7)] * PINGS + [(f"{CANARY}-{n}", n) for n in range(500)])

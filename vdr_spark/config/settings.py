@@ -34,7 +34,8 @@ Moment = Annotated[datetime, BeforeValidator(parse_moment), AfterValidator(check
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
 Degrees = Annotated[float, Field(allow_inf_nan=False)]
 # Paths are strings, not `pathlib`: they may be s3a://, abfss:// or a Unity Catalog volume.
-Location = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$")]
+# No backticks: Delta writes a table's path between them, as it is, into SQL.
+Location = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f`]+$")]
 
 
 WEIGHT_UNIT = 2**20  # weights of pings are whole multiples of 1 / WEIGHT_UNIT

@@ -90,7 +90,7 @@ def audit(
     _, event = max(candidates, key=lambda candidate: candidate[0])
     seen = [int(event.happens(statistics[event.name](outputs)).sum()) for outputs in trying]
     sizes = [len(outputs) for outputs in trying]
-    return Finding(max(0.0, float(epsilon_bound(*seen, *sizes, error))), str(event), *seen, *sizes)
+    return Finding(float(epsilon_bound(*seen, *sizes, error)), str(event), *seen, *sizes)
 
 
 def epsilon_bound(
@@ -109,8 +109,7 @@ def epsilon_bound(
         (1 - high_with) / (1 - low_without),
         (1 - high_without) / (1 - low_with),
     ]
-    # Below zero where nothing is proven: of events that prove nothing yet, the best can still be chosen.
-    best: Values = np.log(np.maximum(np.max(ratios, axis=0), 1e-300))
+    best: Values = np.log(np.maximum(np.max(ratios, axis=0), 1))
     return best
 
 

@@ -35,7 +35,7 @@ def publish(spark: SparkSession, config: ReleaseConfig) -> bool:
         raise LedgerConflict(
             f"draw {workspace.draw_id} is not booked as spent in {workspace.ledger}; run `vdr collect` first"
         )
-    refined = spark.read.parquet(workspace.stage(REFINED))
+    refined = spark.read.option("__globPaths__", "false").parquet(workspace.stage(REFINED))  # a name, no pattern
     schema = ", ".join(f"{name} {kind}" for name, kind, _ in CELLS.columns)
     cells = refined.mapInArrow(in_worker(cell_rows(config.domain, workspace.release_id)), schema)
     _append(cells, workspace, CELLS.name)

@@ -113,12 +113,13 @@ def _slices_of(rows: DataFrame, workspace: Workspace) -> list[int]:
 
 
 def live_files(spark: SparkSession, workspace: Workspace) -> list[str]:
-    """The Parquet files that hold the draw's tensor: those Delta calls live, never the folder's listing."""
+    """URIs of the Parquet files that hold the draw's tensor: those Delta calls live, never the folder's listing."""
     rows = read_part(spark, workspace.table(NOISY_SLICES.name), NOISY_SLICES, workspace.draw_id)
     if rows is None:
         return []
     folder = f"/draw_id={workspace.draw_id}/"
-    return sorted(file for file in rows.inputFiles() if folder in unquote(file))
+    # Delta gives names as they are, where Spark's own tables give URIs: a folder may be called `100%25`.
+    return sorted(file.replace("%", "%25") for file in rows.inputFiles() if folder in file)
 
 
 def remove_strays(spark: SparkSession, workspace: Workspace) -> None:

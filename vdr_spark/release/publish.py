@@ -43,7 +43,7 @@ def publish(spark: SparkSession, config: ReleaseConfig) -> bool:
             f"draw {workspace.draw_id}, as it is stored, is not booked as spent in {workspace.ledger}; "
             "run `vdr collect` first"
         )
-    refined = spark.read.parquet(workspace.stage(REFINED))
+    refined = spark.read.option("__globPaths__", "false").parquet(workspace.stage(REFINED))  # a name, no pattern
     schema = ", ".join(f"{name} {kind}" for name, kind, _ in CELLS.columns)
     cells = refined.mapInArrow(
         in_worker(cell_rows(config.domain, workspace.release_id, config.privacy.protected)), schema

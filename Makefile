@@ -29,7 +29,7 @@ demo: $(READY) ## a generated city, end to end: pings -> private release -> quer
 	@$(BIN)/vdr demo conf/demo.yaml
 
 test: lint ## lint, types and all tests
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n 2 --dist loadfile
 
 audit-test: $(READY) ## the statistical audit again, with 700 whole collect jobs (20 minutes)
 	@$(BIN)/python -m pytest -m audits tests/statistical

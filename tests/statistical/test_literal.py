@@ -74,12 +74,14 @@ def test_few_runs_would_show_a_gross_violation() -> None:
     assert chance_of_separation(FEW, 1 / 20) < 1 / 2000
 
 
+@pytest.mark.audits
 def test_no_event_tells_the_data_sets_apart(
     spark: SparkSession, small_config: Small, neighbours: dict[str, str]
 ) -> None:
     assert separated(repeated(spark, small_config, neighbours, FEW, *STRICT), FEW) == []
 
 
+@pytest.mark.audits
 def test_noise_on_cells_with_pings_tells_them_apart(
     spark: SparkSession, small_config: Small, neighbours: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

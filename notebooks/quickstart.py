@@ -66,7 +66,7 @@ register_views(spark, config.output)
 busiest = spark.sql("""
     SELECT slice_start, round(sum(count)) AS pings
     FROM cells JOIN releases USING (release_id)
-    WHERE protected
+    WHERE releases.protected
     GROUP BY slice_start ORDER BY pings DESC LIMIT 3
 """)
 busiest.show(truncate=False)

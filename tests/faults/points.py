@@ -169,7 +169,6 @@ COMMITTED = _BY_NAME["noise committed, strays not looked for"]
 BEFORE_THE_DRAW = tuple(
     _BY_NAME[name]
     for name in (
-        "reserved, not read back",
         "worker: half of the slices have noise",
         "second file of noise begun",
     )

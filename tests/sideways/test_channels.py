@@ -125,7 +125,7 @@ def test_nothing_exact_in_any_table_log_or_report(
     for where, text in texts.items():
         assert CANARY not in text, f"an id stands in {where}"
         for what, total in TOTALS.items():
-            # But for Spark's numbers of expressions (#156442) and py4j's of objects (o51713), which a long session reaches.
+            # Not Spark's numbers of expressions (#156442) nor py4j's of objects (o51713), which a long session reaches.
             assert not re.search(rf"(?<![\d.#o]){total}(?![\d])", text), f"{what} stands in {where}"
     _no_exact_column(config)
 

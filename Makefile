@@ -31,11 +31,11 @@ demo: $(READY) ## a generated city, end to end: pings -> private release -> quer
 test: lint ## lint, types and all tests
 	@$(BIN)/python -m pytest -n 2 --dist loadfile
 
-audit-test: $(READY) ## the statistical audit again, with 700 whole collect jobs (20 minutes)
+audit-test: $(READY) ## the statistical audit at length: hundreds of whole collect jobs (long; never timed)
 	@$(BIN)/python -m pytest -m audits tests/statistical
 
-fault-test: $(READY) ## kill -9 at 79 points of a release, and the same command again after each (an hour)
-	@$(BIN)/python -m pytest -m faults tests/faults
+fault-test: $(READY) ## kill -9 at 83 points of a release, and the same command again after each (hours)
+	@$(BIN)/python -m pytest -n 2 --dist load -m faults tests/faults
 
 lint: $(READY) ## ruff (lint and format) and mypy
 	@$(BIN)/ruff check .

@@ -58,7 +58,7 @@ def audit(spark: SparkSession, config: ReleaseConfig) -> list[Finding]:
     """Check the published release of a configuration. What cannot even be looked at does not hold."""
     row = _published(spark, config)
     if row.get("cells_sha256") is None:
-        old = "the release was published by an earlier version, which kept no sums; publish it anew to have it audited"
+        old = "the release was published by an earlier version, which kept no sums to compare it with"
         return [Finding("release", False, old)]
     try:
         config = settled(spark, config)

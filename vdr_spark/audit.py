@@ -24,7 +24,8 @@ from vdr_spark.collect.stage import layers_of
 from vdr_spark.collect.total import settled, workspace_of_draw
 from vdr_spark.config import Draw, ReleaseConfig
 from vdr_spark.errors import StageMissing, VdrError
-from vdr_spark.privacy.ledger import Entry, Ledger, State
+from vdr_spark.privacy.book import Entry, State
+from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.privacy.noise_check import NoiseCheck, Tally
 from vdr_spark.release.read import read_release
 from vdr_spark.release.statement_page import statement_page

@@ -14,7 +14,7 @@ from vdr_spark.collect import bounding
 from vdr_spark.collect.bounding import Bounding, Sample, SampleKey, Weight, bounding_of
 from vdr_spark.collect.locate import Located
 from vdr_spark.collect.routing import hash_ids
-from vdr_spark.config.settings import WEIGHT_UNIT, PrivacySettings
+from vdr_spark.config.privacy import WEIGHT_UNIT, PrivacySettings
 
 CELL_BITS = 10
 KEY = SampleKey.seeded(3)

@@ -28,7 +28,8 @@ from vdr_spark.collect.bounding import Bounding, Sample, SampleKey, Weight
 from vdr_spark.collect.counting import count_bounded
 from vdr_spark.collect.packing import sum_packed
 from vdr_spark.collect.source import ThroughSpark, source_of
-from vdr_spark.config.settings import WEIGHT_UNIT, InputSettings
+from vdr_spark.config.privacy import WEIGHT_UNIT
+from vdr_spark.config.settings import InputSettings
 from vdr_spark.grid import Box, Grid
 
 SIDE, SLICES, K = 4, 6, 8

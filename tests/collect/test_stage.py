@@ -17,7 +17,8 @@ from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.slices import read_region
 from vdr_spark.errors import BudgetExceeded, InvalidInput, LedgerConflict
 from vdr_spark.locks import Busy, exclusive
-from vdr_spark.privacy.ledger import Ledger, State
+from vdr_spark.privacy.book import State
+from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.workspace import Workspace
 
 Small = Callable[..., ReleaseConfig]

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter
 
-from vdr_spark.config.settings import WEIGHT_UNIT, PrivacySettings
+from vdr_spark.config.privacy import WEIGHT_UNIT, PrivacySettings
 from vdr_spark.denoise.risk import Noise, estimated_risk
 from vdr_spark.privacy.mechanism import noise_variance
 

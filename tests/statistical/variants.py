@@ -20,7 +20,7 @@ from pyspark import cloudpickle
 from vdr_spark.collect.arrays import Codes, Integers, position_in_run, starts_of_runs
 from vdr_spark.collect.bounding import Bounding, Counts, Sample, SampleKey, bounding_of
 from vdr_spark.collect.packing import sum_packed
-from vdr_spark.config.settings import PrivacySettings
+from vdr_spark.config.privacy import PrivacySettings
 from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
 from vdr_spark.privacy.mechanism import Mechanism
 from vdr_spark.privacy.randomness import Words, secure_words, seeded_words

@@ -23,7 +23,7 @@ import numpy as np
 from vdr_spark.collect.arrays import Codes, Integers, Words, order_by, position_in_run, starts_of_runs
 from vdr_spark.collect.locate import Located
 from vdr_spark.collect.mixing import absorb, mix
-from vdr_spark.config.settings import WEIGHT_UNIT, PrivacySettings
+from vdr_spark.config.privacy import WEIGHT_UNIT, PrivacySettings
 
 Counts = tuple[Integers, Integers | None]
 """Cells, and by how many units each of them grows; None: by one. A cell may stand there more than once."""

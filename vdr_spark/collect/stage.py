@@ -21,7 +21,8 @@ from vdr_spark.cost import tasks_for
 from vdr_spark.data.layouts import LAYOUTS
 from vdr_spark.errors import InvalidInput, LedgerConflict
 from vdr_spark.locks import exclusive
-from vdr_spark.privacy.ledger import Ledger, State
+from vdr_spark.privacy.book import State
+from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.privacy.mechanism import mechanism_of
 from vdr_spark.session import settings_of_spark
 from vdr_spark.workspace import Workspace

@@ -16,6 +16,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
+from vdr_spark.config.privacy import PrivacySettings
 from vdr_spark.config.settings import (
     AboutSettings,
     DenoiseSettings,
@@ -24,7 +25,6 @@ from vdr_spark.config.settings import (
     Location,
     Name,
     PeriodSettings,
-    PrivacySettings,
     RefineSettings,
     RegionSettings,
     Section,

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vdr_spark.config.settings import PrivacySettings
+from vdr_spark.config.privacy import PrivacySettings
 
 Slices = NDArray[np.float32]
 Estimate = Callable[[Slices], Slices]

@@ -9,12 +9,10 @@ predecessor, which shows edits; a witness outside the book (`privacy.witness`) s
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import astuple, fields, replace
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from fractions import Fraction
 
 from delta.exceptions import DeltaConcurrentModificationException
@@ -25,80 +23,13 @@ from pyspark.sql import functions as F
 from vdr_spark.config import Draw, ReleaseConfig
 from vdr_spark.errors import BudgetExceeded, LedgerConflict
 from vdr_spark.locks import exclusive
+from vdr_spark.privacy import book
+from vdr_spark.privacy.book import Account, Entry, Line, State
 from vdr_spark.privacy.witness import Witness
 from vdr_spark.tables import LEDGER, append_once, create_if_missing, renew_constraints
 from vdr_spark.workspace import Workspace
 
 _ATTEMPTS = 20  # a competitor gets in between at most once per entry it writes
-
-
-class State(StrEnum):
-    GRANTED = "granted"
-    CAPPED = "capped"
-    RESERVED = "reserved"
-    SPENT = "spent"
-    REFUSED = "refused"
-
-
-@dataclass(frozen=True)
-class Line:
-    """What is to be written about a draw, or, without one, about the dataset's budget."""
-
-    state: State
-    epsilon: Fraction
-    draw_id: str = ""
-    purpose: str = ""  # of a draw: cells, or total
-    per_seconds: int | None = None  # of a cap
-    evidence: str = ""  # of a spent draw: SHA-256 of what was drawn
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One line of the book."""
-
-    sequence: int
-    dataset: str
-    draw_id: str
-    state: State
-    epsilon: Fraction
-    recorded_at: datetime
-    configuration_hash: str
-    entry_hash: str
-    purpose: str = ""
-    per_seconds: int | None = None
-    evidence: str = ""
-
-    def hash_after(self, previous: str) -> str:
-        """The chain's link: of everything in this entry and the hash of the entry before."""
-        always = (self.sequence, self.dataset, self.draw_id, self.state, self.epsilon, self.recorded_at)
-        parts = [previous, *map(str, always), self.configuration_hash]
-        # Books of the first version do not have these: what is not there is not hashed.
-        more = {"purpose": self.purpose, "per_seconds": self.per_seconds, "evidence": self.evidence}
-        parts += [f"{name}={value}" for name, value in more.items() if value]
-        return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
-
-
-@dataclass(frozen=True)
-class Account:
-    """What a dataset may still spend."""
-
-    dataset: str
-    granted: Fraction
-    reserved: Fraction  # and not spent: it counts all the same
-    spent: Fraction
-    cap: Fraction | None = None  # within any stretch of `per_seconds`
-    per_seconds: int | None = None
-    recent: Fraction = Fraction(0)  # reserved or spent within the last such stretch
-
-    @property
-    def committed(self) -> Fraction:
-        return self.reserved + self.spent
-
-    @property
-    def remaining(self) -> Fraction:
-        """What may be reserved now."""
-        in_all = self.granted - self.committed
-        return in_all if self.cap is None else min(in_all, self.cap - self.recent)
 
 
 Decision = Callable[[Sequence[Entry], ReleaseConfig], Line | None]
@@ -131,15 +62,15 @@ class Ledger:
         return entries
 
     def account(self, dataset: str) -> Account:
-        return _account(self.entries(), dataset)
+        return book.account(self.entries(), dataset)
 
     def state_of(self, draw_id: str) -> State | None:
         """Reserved, spent, or None where the draw was never booked (a refusal books nothing)."""
-        return _state_of(self.entries(), draw_id)
+        return book.state_of(self.entries(), draw_id)
 
     def spending_of(self, draw_id: str) -> Entry | None:
         """The entry that says the draw was made."""
-        return _spending_of(self.entries(), draw_id)
+        return book.spending_of(self.entries(), draw_id)
 
     def grant(self, config: ReleaseConfig, epsilon: Fraction) -> None:
         """Add to a dataset's budget: a decision of people, on record for ever."""
@@ -157,9 +88,9 @@ class Ledger:
         know yet is opened with the budget that its first configuration declares.
         """
         entries = self._write(config, _opening, _opening_cap, *map(_reservation, config.draws))
-        states = [_state_of(entries, draw.draw_id) for draw in config.draws]
+        states = [book.state_of(entries, draw.draw_id) for draw in config.draws]
         if states[-1] is None or None in states:
-            raise BudgetExceeded(_refusal(config, _wanted(entries, config), _account(entries, config.dataset)))
+            raise BudgetExceeded(_refusal(config, book.wanted(entries, config), book.account(entries, config.dataset)))
         return states[-1]
 
     def mark_spent(self, config: ReleaseConfig, draw: Draw, evidence: str) -> None:
@@ -168,7 +99,7 @@ class Ledger:
         Where the book says that something else came of it, this is a second drawing for one price, and refused.
         """
         entries = self._write(config, _spending(draw, evidence))
-        spent = _spending_of(entries, draw.draw_id)
+        spent = book.spending_of(entries, draw.draw_id)
         if spent is not None and spent.evidence not in ("", evidence):
             raise LedgerConflict(
                 f"draw {draw.draw_id} was made before, and the ledger {self._path} has the sum of other numbers than "
@@ -184,9 +115,9 @@ class Ledger:
     def _read(self) -> list[Entry]:
         if not DeltaTable.isDeltaTable(self._spark, self._path):
             return []
-        book = self._spark.read.format("delta").load(self._path)
+        table = self._spark.read.format("delta").load(self._path)
         # Times as numbers: a Row would give them in the driver's own zone.
-        rows = book.withColumn("recorded_at", F.unix_micros("recorded_at")).collect()
+        rows = table.withColumn("recorded_at", F.unix_micros("recorded_at")).collect()
         return [_entry(row) for row in sorted(rows, key=lambda row: row.sequence)]
 
     def _write(self, config: ReleaseConfig, *decisions: Decision) -> list[Entry]:
@@ -258,13 +189,13 @@ def _opening_cap(entries: Sequence[Entry], config: ReleaseConfig) -> Line | None
 
 def _reservation(draw: Draw) -> Decision:
     def decide(entries: Sequence[Entry], config: ReleaseConfig) -> Line | None:
-        if _state_of(entries, draw.draw_id) is not None:
+        if book.state_of(entries, draw.draw_id) is not None:
             return None
         before = config.draws[: config.draws.index(draw)]
-        if any(_state_of(entries, other.draw_id) is None for other in before):
+        if any(book.state_of(entries, other.draw_id) is None for other in before):
             return None  # refused already
         # All draws of the release or none: half of them would be paid for and useless.
-        allowed = _wanted(entries, config) <= _account(entries, config.dataset).remaining
+        allowed = book.wanted(entries, config) <= book.account(entries, config.dataset).remaining
         return Line(State.RESERVED if allowed else State.REFUSED, draw.epsilon, draw.draw_id, draw.purpose)
 
     return decide
@@ -272,7 +203,7 @@ def _reservation(draw: Draw) -> Decision:
 
 def _spending(draw: Draw, evidence: str) -> Decision:
     def decide(entries: Sequence[Entry], _: ReleaseConfig) -> Line | None:
-        if _state_of(entries, draw.draw_id) is not State.RESERVED:
+        if book.state_of(entries, draw.draw_id) is not State.RESERVED:
             return None
         return Line(State.SPENT, draw.epsilon, draw.draw_id, draw.purpose, evidence=evidence)
 
@@ -300,43 +231,6 @@ def _entry(row: Row) -> Entry:
         values.get("per_seconds"),
         values.get("evidence") or "",
     )
-
-
-def _wanted(entries: Sequence[Entry], config: ReleaseConfig) -> Fraction:
-    """What the draws of a configuration cost that are not booked yet."""
-    missing = [draw.epsilon for draw in config.draws if _state_of(entries, draw.draw_id) is None]
-    return sum(missing, Fraction(0))
-
-
-def _account(entries: Sequence[Entry], dataset: str) -> Account:
-    mine = [entry for entry in entries if entry.dataset == dataset]
-    # A draw that was reserved and then spent counts once, from its reservation on.
-    reserved = {e.draw_id: e for e in reversed(mine) if e.state is State.RESERVED}
-    spent = {e.draw_id for e in mine if e.state is State.SPENT}
-    cap = next((e for e in reversed(mine) if e.state is State.CAPPED), None)
-    recent = Fraction(0)
-    if cap is not None:
-        # A clock that was set back makes entries of the future: they count.
-        since = datetime.now(UTC) - timedelta(seconds=cap.per_seconds or 0)
-        recent = sum((e.epsilon for e in reserved.values() if e.recorded_at > since), Fraction(0))
-    return Account(
-        dataset,
-        granted=sum((e.epsilon for e in mine if e.state is State.GRANTED), Fraction(0)),
-        reserved=sum((e.epsilon for e in reserved.values() if e.draw_id not in spent), Fraction(0)),
-        spent=sum((e.epsilon for e in reserved.values() if e.draw_id in spent), Fraction(0)),
-        cap=cap.epsilon if cap else None,
-        per_seconds=cap.per_seconds if cap else None,
-        recent=recent,
-    )
-
-
-def _state_of(entries: Sequence[Entry], draw_id: str) -> State | None:
-    states = {e.state for e in entries if e.draw_id == draw_id}
-    return next((state for state in (State.SPENT, State.RESERVED) if state in states), None)
-
-
-def _spending_of(entries: Sequence[Entry], draw_id: str) -> Entry | None:
-    return next((e for e in entries if e.draw_id == draw_id and e.state is State.SPENT), None)
 
 
 def _refusal(config: ReleaseConfig, requested: Fraction, account: Account) -> str:

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from vdr_spark.config.settings import PrivacySettings
+from vdr_spark.config.privacy import PrivacySettings
 from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
 from vdr_spark.privacy.randomness import Words
 

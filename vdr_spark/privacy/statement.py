@@ -15,7 +15,7 @@ from importlib.metadata import version
 from typing import Any
 
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.privacy.ledger import Account, Entry, State
+from vdr_spark.privacy.book import Account, Entry, State
 from vdr_spark.privacy.mechanism import noise_variance
 
 UNIT = "user"

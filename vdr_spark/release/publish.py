@@ -18,7 +18,8 @@ from vdr_spark.collect.noisy_slices import checksum
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.stage import NOTES
 from vdr_spark.errors import LedgerConflict, StageMissing
-from vdr_spark.privacy.ledger import Entry, Ledger
+from vdr_spark.privacy.book import Entry
+from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.privacy.statement import UNIT, Published, privacy_statement
 from vdr_spark.refine import REFINED, REFINEMENT
 from vdr_spark.release.cells import cell_rows

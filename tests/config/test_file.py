@@ -7,6 +7,7 @@ import pytest
 
 from vdr_spark.config import ReleaseConfig, load_config
 from vdr_spark.errors import InvalidConfig
+from vdr_spark.workspace import Workspace
 
 Small = Callable[..., ReleaseConfig]
 
@@ -54,9 +55,29 @@ def test_refused_with_parameter_rule_and_value(small_config: Small, override: st
     assert any(line.strip().startswith(parameter + ":") and rule in line for line in lines), lines
 
 
-def test_output_must_not_lie_among_the_pings(small_config: Small) -> None:
+@pytest.mark.parametrize(
+    ("pings", "output"),
+    [
+        ("somewhere", "somewhere/below"),
+        ("{0}/pings", "{0}/else/../pings/out"),
+        ("file://{0}/pings", "{0}/pings/out"),
+        ("{0}/pings", "file:{0}/link/out"),
+    ],
+)
+def test_output_must_not_lie_among_the_pings(small_config: Small, tmp_path: Path, pings: str, output: str) -> None:
+    (tmp_path / "pings").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "pings")
     with pytest.raises(InvalidConfig, match=r"must not lie in `input\.path`"):
-        small_config("output=somewhere/below", "input.path=somewhere")
+        small_config(f"output={output.format(tmp_path)}", f"input.path={pings.format(tmp_path)}")
+
+
+def test_a_local_uri_is_the_path_it_names(small_config: Small) -> None:
+    """Or it would be locked as little as an object store is, and be another draw."""
+    plain = small_config("output=/data/out", "input.path=/data/pings")
+    uri = small_config("output=file:///data/out", "input.path=file:/data/pings")
+    assert plain.draw_id == uri.draw_id
+    assert Workspace.of(uri) == Workspace.of(plain)
+    assert Workspace.of(small_config("output=s3a://bucket/out")).root == "s3a://bucket/out"
 
 
 def test_a_folder_may_hold_what_yaml_takes_for_a_comment(small_config: Small) -> None:

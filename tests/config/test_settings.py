@@ -7,6 +7,7 @@ import pytest
 
 from tests.conftest import ROOT
 from vdr_spark.config import ReleaseConfig, load_config
+from vdr_spark.errors import InvalidConfig
 
 Small = Callable[..., ReleaseConfig]
 
@@ -30,6 +31,18 @@ def test_epsilon_is_exact(small_config: Small, text: str, value: Fraction) -> No
     config = small_config(f"privacy.epsilon={text}")
     assert config.privacy.epsilon == value
     assert config.privacy.scale == 20 / value
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("privacy.epsilon=1e1_000", "must be a positive number"),
+        ("privacy.cap={epsilon: 6, per: 36526d}", "must be at most 100 years"),
+    ],
+)
+def test_numbers_of_absurd_size_are_refused(small_config: Small, setting: str, words: str) -> None:
+    with pytest.raises(InvalidConfig, match=words):
+        small_config(setting)
 
 
 def test_settings_cannot_be_changed(small_config: Small) -> None:

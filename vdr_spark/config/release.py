@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -44,6 +46,7 @@ class Draw:
     draw_id: str
     epsilon: Fraction
     purpose: str  # cells, or total
+    digest: str  # of every setting that makes it what it is; its id shows the beginning of it
 
 
 class ReleaseConfig(Section):
@@ -69,7 +72,7 @@ class ReleaseConfig(Section):
 
     @model_validator(mode="after")
     def _output_apart_from_the_pings(self) -> ReleaseConfig:
-        pings, output = absolute(self.input.path).rstrip("/"), absolute(self.output).rstrip("/")
+        pings, output = (_without_detours(location) for location in (self.input.path, self.output))
         if output == pings or output.startswith(pings + "/"):
             raise ValueError(
                 f"`output` ({self.output}) must not lie in `input.path`: raw pings would lie beside releases"
@@ -143,22 +146,30 @@ class ReleaseConfig(Section):
 
         Where the tensor is kept is part of it: a tensor in another folder is another draw, and is paid for.
         """
+        return f"{self.name}-{self._draw_digest[:10]}"
+
+    @property
+    def _draw_digest(self) -> str:
         settings = self._about_pings() | self.model_dump(mode="json", include={"grid", "privacy"})
         del settings["privacy"]["budget"], settings["privacy"]["cap"]
         if self.privacy.estimate_total is None:
             del settings["privacy"]["estimate_total"]
-        return f"{self.name}-{_digest(settings)[:10]}"
+        return _digest(settings)
 
     @property
     def total_id(self) -> str:
         """Identifies the drawing that estimates N. One is enough for all draws over the same pings at that price."""
+        return f"{self.dataset}-total-{self._total_digest[:10]}"
+
+    @property
+    def _total_digest(self) -> str:
         assert self.privacy.estimate_total is not None
         settings = self._about_pings() | {
             "most_per_user": self.privacy.estimate_total.most_per_user,
             "epsilon": str(self.privacy.total_epsilon),
             "test_seed": self.privacy.test_seed,
         }
-        return f"{self.dataset}-total-{_digest(settings)[:10]}"
+        return _digest(settings)
 
     def _about_pings(self) -> dict[str, Any]:
         """Which pings are counted, and where what is made of them is kept."""
@@ -172,10 +183,10 @@ class ReleaseConfig(Section):
     @property
     def draws(self) -> tuple[Draw, ...]:
         """Everything that is drawn over the pings, in order; their epsilons add up to the release's."""
-        cells = Draw(self.draw_id, self.privacy.cells_epsilon, "cells")
+        cells = Draw(self.draw_id, self.privacy.cells_epsilon, "cells", self._draw_digest)
         if self.privacy.estimate_total is None:
             return (cells,)
-        return Draw(self.total_id, self.privacy.total_epsilon, "total"), cells
+        return Draw(self.total_id, self.privacy.total_epsilon, "total", self._total_digest), cells
 
     def with_total(self, total: int) -> ReleaseConfig:
         """The same configuration once N has been estimated."""
@@ -231,8 +242,15 @@ class ReleaseConfig(Section):
 
 
 def absolute(location: str) -> str:
-    """A location that means the same from any working directory."""
-    return location if "://" in location else str(Path(location).absolute())
+    """A location that means the same from any working directory; a plain path where it is on this machine."""
+    plain = re.sub(r"^file:(//)?(?=/)", "", location)
+    return plain if "://" in plain else str(Path(plain).absolute())
+
+
+def _without_detours(location: str) -> str:
+    """Where a location really is, as far as this machine knows: links followed, `..` resolved."""
+    place = absolute(location)
+    return place.rstrip("/") if "://" in place else os.path.realpath(place)
 
 
 def _digest(settings: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from zoneinfo import ZoneInfo
 
 _UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
+_LONGEST = 36_525 * _UNITS["d"]
 
 
 def parse_epsilon(value: object) -> Fraction:
@@ -18,6 +19,8 @@ def parse_epsilon(value: object) -> Fraction:
         raise ValueError(rule)
     text = str(value).strip()
     exponent = re.search(r"[eE]([+-]?\d+)$", text)
+    if "_" in text:  # Python would take 1e1_000 for a number, and a long while
+        raise ValueError(rule)
     if len(text) > 60 or (exponent and abs(int(exponent[1])) > 18):
         raise ValueError("must be written with at most 18 digits")
     try:
@@ -52,7 +55,10 @@ def parse_seconds(value: object) -> int:
     match = re.fullmatch(r"(\d{1,7})\s*(s|min|h|d)?", str(value).strip())
     if match is None or isinstance(value, bool) or int(match[1]) == 0:
         raise ValueError('must be a length of time such as "3h", "30min" or "1d"')
-    return int(match[1]) * _UNITS[match[2] or "s"]
+    seconds = int(match[1]) * _UNITS[match[2] or "s"]
+    if seconds > _LONGEST:
+        raise ValueError("must be at most 100 years (36525d)")
+    return seconds
 
 
 def parse_moment(value: object) -> object:

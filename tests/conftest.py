@@ -98,3 +98,8 @@ def write_pings(path: str, grid: Grid, cells: Sequence[tuple[object, int]]) -> N
     )
     Path(path).mkdir(parents=True, exist_ok=True)
     pings.to_parquet(f"{path}/part.parquet", coerce_timestamps="us")
+
+
+def mark_as_generated(path: str) -> None:
+    """As `vdr synth` does: only over such pings may noise be seeded."""
+    Path(path, "_vdr_synth.json").write_text("{}")

@@ -11,12 +11,13 @@ from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from tests.conftest import ROOT, small_overrides, write_pings
+from tests.conftest import ROOT, mark_as_generated, small_overrides, write_pings
 from vdr_spark.audit import audit
 from vdr_spark.cli import main
 from vdr_spark.config import ReleaseConfig, load_config
 from vdr_spark.errors import StageMissing
-from vdr_spark.pipeline import run_release
+from vdr_spark.pipeline import run_release, run_stage
+from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.workspace import Workspace
 
 Small = Callable[..., ReleaseConfig]
@@ -96,24 +97,106 @@ def test_cells_that_were_changed(spark: SparkSession, release: ReleaseConfig) ->
 
 def test_a_promise_that_was_changed(spark: SparkSession, release: ReleaseConfig) -> None:
     edit(spark, release, "releases", "true", epsilon="'0.1'", statement="replace(statement, '57/10', '1/10')")
-    assert failed(spark, release).keys() == {"ledger", "statement"}
+    found = failed(spark, release)
+    assert found.keys() == {"release", "statement"}
+    assert found["release"].endswith("in epsilon")
+    assert "exact.epsilon_by_stage.collect" in found["statement"]
 
 
-def test_a_ledger_that_was_replaced(spark: SparkSession, release: ReleaseConfig) -> None:
-    ledger, witness = Workspace.of(release).ledger, Path(Workspace.of(release).witness)
+def test_a_row_that_was_changed(spark: SparkSession, release: ReleaseConfig) -> None:
+    lies = {"k": "777", "total_pings": "1", "south": "-80D", "unit": "'ping'", "dataset": "'zzz'", "slices": "7"}
+    edit(spark, release, "releases", "true", **lies, period_start="period_start + INTERVAL 1 DAY")
+    told = failed(spark, release)["release"].partition(" in ")[2].split(", ")
+    assert set(told) == {*lies, "period_start"}
+
+
+def test_a_statement_that_was_changed_everywhere(spark: SparkSession, release: ReleaseConfig) -> None:
+    lies = {
+        '"sensitivity_l1": 20': '"sensitivity_l1": 1',
+        '"privacy_unit": "user"': '"privacy_unit": "ping"',
+        '"source": "estimated"': '"source": "declared public"',
+        '"epsilon": 6.0': '"epsilon": 0.001',
+        "Whoever sees the release is not": "So is everybody",
+    }
+    text = spark.read.format("delta").load(Workspace.of(release).table("releases")).collect()[0].statement
+    changed = "statement"
+    for said, instead in lies.items():
+        assert said in text
+        changed = f"replace({changed}, '{said}', '{instead}')"
+    edit(spark, release, "releases", "true", statement=changed)
+    for kind in ("json", "html"):
+        Path(Workspace.of(release).statement(kind)).unlink()
+    run_stage("publish", spark, release)  # writes the missing files by the row
+    found = failed(spark, release)
+    assert found.keys() == {"statement"}
+    assert found["statement"].partition(" in ")[2].split(", ") == [
+        "deployment.deployment_model.trust_assumptions",
+        "deployment.privacy_loss.privacy_parameters.epsilon",
+        "exact.privacy_unit",
+        "exact.sensitivity_l1",
+        "exact.total_pings.source",
+    ]
+
+
+def test_a_second_row_of_the_release(spark: SparkSession, release: ReleaseConfig) -> None:
+    path = Workspace.of(release).table("releases")
+    row = spark.read.format("delta").load(path).withColumn("epsilon", F.lit("0.1"))
+    spark.createDataFrame(row.collect(), row.schema).write.format("delta").mode("append").save(path)
+    assert failed(spark, release) == {"release": "2 rows of `releases` say something about it; one may"}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"lon": "if(slice = 5 AND x = 9, lon + 1, lon)"}, "`lon` of the cells with x = 9"),
+        ({"slice_start": "slice_start + INTERVAL 1 HOUR"}, "`slice_start` of the cells with slice = 0"),
+        ({"protected": "false"}, "not all marked"),
+    ],
+)
+def test_cells_that_were_moved(spark: SparkSession, release: ReleaseConfig, change: dict[str, str], words: str) -> None:
+    edit(spark, release, "cells", "true", **change)
+    found = failed(spark, release)
+    assert found.keys() == {"released cells"}
+    assert words in found["released cells"]
+
+
+def cut_off_last_entry(spark: SparkSession, ledger: str) -> None:
     last = max(Path(ledger).glob("_delta_log/*.json"))
     last.unlink()
     (last.parent / f".{last.name}.crc").unlink(missing_ok=True)
     assert spark._jvm is not None
     spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+
+
+def test_a_ledger_that_was_replaced(spark: SparkSession, release: ReleaseConfig) -> None:
+    ledger, witness = Workspace.of(release).ledger, Path(Workspace.of(release).witness)
+    cut_off_last_entry(spark, ledger)
     assert "cut off" in failed(spark, release)["ledger"]
     witness.unlink()  # by someone who knows of it: the release itself remembers who paid
-    assert "must be reserved once, then spent once" in failed(spark, release)["ledger"]
+    assert "had 5 entries, the last of them another than here, where it has 4" in failed(spark, release)["ledger"]
+
+
+def test_a_release_remembers_what_others_had_spent(spark: SparkSession, small_config: Small) -> None:
+    """The last to be published knows of all draws before it: a book cut off behind its own entry does not pass."""
+    first = small_config("privacy.epsilon=1", "privacy.budget=9", "name=first")
+    write_pings(first.input.path, first.domain, [("a", 3)])
+    other = small_config("privacy.epsilon=5", "name=other")
+    for config in (first, other):
+        run_stage("collect", spark, config)
+    run_release(spark, first)
+    assert failed(spark, first).keys() == set()
+    ledger = Ledger.of(spark, first)
+    for _ in range(2):  # what `other` reserved and spent
+        cut_off_last_entry(spark, Workspace.of(first).ledger)
+    Path(Workspace.of(first).witness).unlink()
+    assert ledger.account(first.dataset).committed == 1  # by the book alone, nothing is missing
+    assert "it was cut off or replaced" in failed(spark, first)["ledger"]
 
 
 def test_a_seeded_release_never_holds(spark: SparkSession, small_config: Small) -> None:
     config = small_config("privacy.test_seed=1")
     write_pings(config.input.path, config.domain, [("a", 3)])
+    mark_as_generated(config.input.path)
     run_release(spark, config)
     assert failed(spark, config).keys() == {"protected"}
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.conftest import write_pings
+from tests.conftest import mark_as_generated, write_pings
 from vdr_spark.collect.noisy_slices import live_files
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.slices import read_slices
@@ -78,6 +78,7 @@ def test_odd_inputs_work(
 def test_a_seeded_run_is_marked_for_ever(spark: SparkSession, small_config: Small) -> None:
     config = small_config("privacy.test_seed=1")
     write_pings(config.input.path, config.domain, [("a", 3)])
+    mark_as_generated(config.input.path)
     assert run_release(spark, config).protected is False
     row = spark.read.format("delta").load(f"{config.output}/tables/releases").head()
     assert row is not None

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pyspark.sql import SparkSession
 
 from vdr_spark.collect.noisy_slices import is_stored, live_files, remove_strays
-from vdr_spark.collect.stage import collect, layers_of
+from vdr_spark.collect.stage import collect, layers_of, require_booked
 from vdr_spark.collect.total import settled, workspace_of_draw
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.data.synth import write_synthetic
@@ -85,4 +85,5 @@ def _noisy_files(spark: SparkSession, config: ReleaseConfig) -> list[str]:
         raise StageMissing(f"draw {workspace.draw_id} has no noisy tensor yet; run `vdr collect` first")
     for draw in config.draws:
         remove_strays(spark, workspace_of_draw(config, draw))
+    require_booked(spark, config)
     return live_files(spark, workspace)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import delta.exceptions.captured  # noqa: F401  makes Python exceptions of Delta's conflicts
 from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import TimestampType
 
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.workspace import filesystem
@@ -41,6 +44,7 @@ LEDGER = Table(
         ("purpose", "STRING", "of a draw: cells, or total, the number of all pings"),
         ("per_seconds", "BIGINT", "of a cap: the stretch of time in which no more than its epsilon may be spent"),
         ("evidence", "STRING", "of a spent draw: SHA-256 of the noisy numbers that were stored"),
+        ("draw_digest", "STRING", "of a draw: SHA-256 of the settings that make it; its id shows the beginning"),
     ),
     {"known_state": "state IN ('granted', 'capped', 'reserved', 'spent', 'refused')", "counted": "sequence >= 1"},
 )
@@ -187,6 +191,18 @@ def append_once(frame: DataFrame, path: str, table: Table, transaction: str, ver
     if table.partition:
         writer = writer.partitionBy(table.partition)
     writer.save(path)
+
+
+def rows_of(frame: DataFrame) -> list[dict[str, Any]]:
+    """All rows, times in UTC. A Row of Spark's has them in the driver's own zone, and does not say so."""
+    times = [field.name for field in frame.schema if isinstance(field.dataType, TimestampType)]
+    numbers = frame.withColumns({name: F.unix_micros(name) for name in times}) if times else frame
+    rows = [row.asDict() for row in numbers.collect()]
+    return [row | {name: _instant(row[name]) for name in times} for row in rows]
+
+
+def _instant(micros: int | None) -> datetime | None:
+    return None if micros is None else datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
 
 
 def read_part(spark: SparkSession, path: str, table: Table, value: str) -> DataFrame | None:

@@ -42,10 +42,11 @@ def _silent(made: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     except TaskProblem:
         raise
     except Exception as problem:
-        raise TaskProblem(f"{type(problem).__name__} {_whereabouts(problem)}") from None
+        raise TaskProblem(f"{type(problem).__name__} {whereabouts(problem)}") from None
 
 
-def _whereabouts(problem: Exception) -> str:
+def whereabouts(problem: Exception) -> str:
+    """Which lines of code it went through; nothing of what they worked on."""
     frames = traceback.extract_tb(problem.__traceback__)
     return "in " + ", ".join(f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames)
 

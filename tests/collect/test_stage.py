@@ -10,12 +10,12 @@ import pytest
 from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
-from tests.conftest import write_pings
+from tests.conftest import mark_as_generated, write_pings
 from vdr_spark.collect.noisy_slices import live_files
 from vdr_spark.collect.stage import _unreadable, collect
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.slices import read_region
-from vdr_spark.errors import BudgetExceeded, InvalidInput, LedgerConflict
+from vdr_spark.errors import BudgetExceeded, InvalidConfig, InvalidInput, LedgerConflict
 from vdr_spark.locks import Busy, exclusive
 from vdr_spark.privacy.book import State
 from vdr_spark.privacy.ledger import Ledger
@@ -265,6 +265,16 @@ def test_a_file_named_after_its_user_is_not_named(small_config: Small) -> None:
     taxis = small_config("input.layout=cabspotting", "synth=null")
     assert "CANARY" not in str(_unreadable(problem, taxis))
     assert "CANARY" in str(_unreadable(problem, small_config()))
+    in_a_folder = RuntimeError("[FAILED_READ_FILE.NO_HINT] while reading file:///data/user_id=CANARY/part-0.parquet")
+    assert "CANARY" not in str(_unreadable(in_a_folder, small_config()))
+
+
+def test_seeded_noise_is_refused_over_pings_that_are_peoples(spark: SparkSession, small_config: Small) -> None:
+    config = small_config("privacy.test_seed=5")
+    write_pings(config.input.path, config.domain, [("anna", 3)])
+    with pytest.raises(InvalidConfig, match=r"privacy.test_seed: is for pings that `vdr synth` wrote"):
+        collect(spark, config)
+    assert not Path(config.output, "tables").exists()
 
 
 def test_the_same_seed_gives_the_same_tensor_however_the_rows_lie(spark: SparkSession, small_config: Small) -> None:
@@ -274,6 +284,7 @@ def test_the_same_seed_gives_the_same_tensor_however_the_rows_lie(spark: SparkSe
         (int(user), int(cell)) for user, cell in zip(rng.integers(0, 20, 400), rng.integers(0, 2048, 400), strict=True)
     ]
     write_pings(config.input.path, config.domain, rows)
+    mark_as_generated(config.input.path)
     collect(spark, config)
     other = small_config("privacy.test_seed=5", "privacy.k=3", "privacy.budget=100", "name=other")
     spark.conf.set("spark.sql.shuffle.partitions", "7")
@@ -345,6 +356,7 @@ def test_both_readers_keep_the_same_pings(spark: SparkSession, small_config: Sma
         other = config.model_copy(update={"name": reader})
         if not tensors:
             write_pings(config.input.path, config.domain, list(zip(users.tolist(), cells.tolist(), strict=True)))
+            mark_as_generated(config.input.path)
         collect(spark, other)
         tensors.append(stored(spark, other))
     assert (tensors[0] == tensors[1]).all()

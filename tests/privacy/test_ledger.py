@@ -257,6 +257,23 @@ def test_a_second_drawing_under_one_reservation_is_refused(ledger: Ledger, small
     spend(ledger, config)
 
 
+def test_two_draws_that_meet_under_one_id_are_told_apart(
+    ledger: Ledger, small_config: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ids are short: someone who tries many settings finds two, a cheap and a dear one, of the same id."""
+    monkeypatch.setattr(ReleaseConfig, "draw_id", property(lambda _: "meeting-0123456789"))
+    cheap = small_config("privacy.epsilon=1/100", "privacy.budget=100")
+    ledger.reserve(cheap)
+    with pytest.raises(LedgerConflict, match=r"another draw under the id meeting-0123456789, at epsilon 1/100"):
+        ledger.reserve(small_config("privacy.epsilon=50"))
+    other_box = small_config("privacy.epsilon=1/100", "grid.cells=17")
+    for attempt in (ledger.reserve, lambda config: spend(ledger, config), lambda c: ledger.spending_of(c.draws[-1])):
+        with pytest.raises(LedgerConflict, match="another draw under the id"):
+            attempt(other_box)
+    assert ledger.reserve(cheap) is State.RESERVED
+    assert ledger.account("demo-city").committed == Fraction(1, 100)
+
+
 def test_the_witness_is_told_of_what_it_missed(ledger: Ledger, small_config: Small) -> None:
     config = small_config()
     ledger.reserve(config)

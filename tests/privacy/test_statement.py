@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.privacy.book import Account, Entry, State
+from vdr_spark.privacy.book import Entry, State
 from vdr_spark.privacy.statement import Published, privacy_statement
 
 Small = Callable[..., ReleaseConfig]
@@ -27,16 +27,21 @@ REGISTRY = {
 
 
 def statement(config: ReleaseConfig, *others: Entry) -> dict[str, dict[str, dict[str, object]]]:
+    granted = Entry(1, config.dataset, "", State.GRANTED, Fraction(10), NOW, "", "")
     own = [
-        Entry(number, config.dataset, draw.draw_id, State.SPENT, draw.epsilon, NOW, "", "", draw.purpose)
-        for number, draw in enumerate(config.draws)
+        Entry(number, config.dataset, draw.draw_id, state, draw.epsilon, NOW, "", f"hash {number}", draw.purpose)
+        for number, draw in enumerate(config.draws, start=2)
+        for state in (State.RESERVED, State.SPENT)
     ]
-    account = Account(config.dataset, Fraction(10), Fraction(0), config.privacy.epsilon)
     made: dict[str, dict[str, dict[str, object]]] = privacy_statement(
-        config, Published(NOW, "temporal+fusion", 1.5, "ab" * 32), [*others, *own], account
+        config, published_as("temporal+fusion"), [granted, *others, *own]
     )
     json.dumps(made)
     return made
+
+
+def published_as(model: str) -> Published:
+    return Published(NOW, model, 1.5, 2.0, 0.5, "ab" * 32, "0.1.0", "cd" * 32)
 
 
 def test_fields_are_the_registrys(small_config: Small) -> None:
@@ -57,11 +62,25 @@ def test_fields_are_the_registrys(small_config: Small) -> None:
         ("privacy.total_pings=12345", "dp_variant", "unprotected_quantities", "12,345, as declared"),
         ("period.slice=6h", "basic", "description", "4 slices of 21600 s"),
         ("dataset=elsewhere", "implementation", "composition", "Dataset elsewhere"),
+        ("input.columns={user_id: device}", "privacy_loss", "privacy_unit_details", "column `device`"),
     ],
 )
 def test_it_follows_the_settings(small_config: Small, override: str, section: str, field: str, words: str) -> None:
     assert words in str(statement(small_config(override))["deployment"][section][field])
     assert words not in str(statement(small_config())["deployment"][section][field])
+
+
+@pytest.mark.parametrize(("model", "has"), [("identity", True), ("vqvae+fusion", True), ("vqvae", False)])
+def test_error_bars_are_claimed_where_there_are_any(small_config: Small, model: str, has: bool) -> None:
+    answers = str(privacy_statement(small_config(), published_as(model), [])["questions"])
+    assert ("Each cell has an error bar" in answers) is has
+    assert ("Cells have no error bars" in answers) is not has
+
+
+def test_it_says_how_far_the_ledger_was_written(small_config: Small) -> None:
+    elsewhere = Entry(4, "another-city", "", State.GRANTED, Fraction(1), NOW, "", "its hash")
+    made = privacy_statement(small_config(), published_as("identity"), [elsewhere])
+    assert made["exact"]["ledger"] == {"entries": 1, "last_entry_hash": "its hash"}
 
 
 def test_an_estimated_total_is_said(small_config: Small) -> None:

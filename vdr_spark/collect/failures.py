@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from vdr_spark.errors import JobFailed
+from vdr_spark.workers import whereabouts
 
 _KIND = re.compile(r"\b(?:java|scala|org\.apache|io\.delta|py4j|pyspark)\.[\w.]+(?:Exception|Error)\b")
 _CONDITION = re.compile(r"(?:^|(?:Exception|Error): )\[([A-Z][A-Z0-9_.]+)\]", re.MULTILINE)
@@ -24,8 +26,10 @@ def without_data(problem: Exception) -> JobFailed:
     condition = problem.getCondition() if isinstance(problem, PySparkException) else None
     told = [condition, *_CONDITION.findall(text), *_KIND.findall(text), *_OURS.findall(text)]
     told += [words for words in _OF_THE_MACHINE if words in text]
+    if not isinstance(problem, PySparkException | Py4JJavaError):
+        told.append(f"{type(problem).__name__} {whereabouts(problem)}")
     names = ", ".join(dict.fromkeys(name for name in told if name)) or type(problem).__name__
     return JobFailed(
         f"Spark could not finish the job ({names}). Its full account may quote people's data and is not repeated; "
-        "it stands in Spark's own log."
+        "a cluster's log of Spark has it, a local session keeps none."
     )

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from vdr_spark.collect.bounding import SampleKey, bounding_of
@@ -19,9 +17,10 @@ from vdr_spark.collect.total import settled, store_total, workspace_of_draw
 from vdr_spark.config import Draw, ReleaseConfig
 from vdr_spark.cost import tasks_for
 from vdr_spark.data.layouts import LAYOUTS
-from vdr_spark.errors import InvalidInput, LedgerConflict
+from vdr_spark.data.synth import is_generated
+from vdr_spark.errors import InvalidConfig, InvalidInput, LedgerConflict, VdrError
 from vdr_spark.locks import exclusive
-from vdr_spark.privacy.book import State
+from vdr_spark.privacy.book import Entry, State
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.privacy.mechanism import mechanism_of
 from vdr_spark.session import settings_of_spark
@@ -44,6 +43,7 @@ def collect(spark: SparkSession, config: ReleaseConfig) -> bool:
             for draw in config.draws:
                 _book(ledger, spark, config, draw)
             return False
+        _refuse_seeds_over_people(config)
         source = source_of(spark, config.input, config.grids)
         if ledger.reserve(config) is State.SPENT:
             raise LedgerConflict(
@@ -59,9 +59,31 @@ def collect(spark: SparkSession, config: ReleaseConfig) -> bool:
         return True
 
 
+def require_booked(spark: SparkSession, config: ReleaseConfig) -> Entry:
+    """The ledger's entry of the cells' draw. Every draw must be booked as spent, with the numbers that are stored."""
+    ledger = Ledger.of(spark, config)
+    for draw in config.draws:
+        workspace, spent = workspace_of_draw(config, draw), ledger.spending_of(draw)
+        if spent is None or spent.evidence not in ("", checksum(spark, workspace)):
+            raise LedgerConflict(
+                f"draw {draw.draw_id}, as it is stored, is not booked as spent in {workspace.ledger}; "
+                "run `vdr collect` first"
+            )
+    assert spent is not None
+    return spent
+
+
 def layers_of(config: ReleaseConfig) -> int:
     """Slices of all regions together."""
     return sum(grid.slices for grid in config.grids)
+
+
+def _refuse_seeds_over_people(config: ReleaseConfig) -> None:
+    if not config.privacy.protected and not is_generated(config.input.path):
+        raise InvalidConfig(
+            f"privacy.test_seed: is for pings that `vdr synth` wrote, and those at {config.input.path} are not. Anyone "
+            "can compute seeded noise and take it away again. Remove the seed"
+        )
 
 
 def _with_total(spark: SparkSession, source: Source, config: ReleaseConfig, ledger: Ledger) -> ReleaseConfig:
@@ -109,7 +131,9 @@ def _partitions(spark: SparkSession, config: ReleaseConfig) -> int:
 def _in_sentences(config: ReleaseConfig) -> Iterator[None]:
     try:
         yield
-    except (PySparkException, Py4JJavaError) as problem:
+    except VdrError:
+        raise
+    except Exception as problem:  # of whatever kind: its words, or those of what it came after, may quote a row
         raise _unreadable(problem, config) from None
 
 
@@ -119,8 +143,8 @@ def _unreadable(problem: Exception, config: ReleaseConfig) -> Exception:
     if not re.search("FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|PARQUET_COLUMN_DATA_TYPE_MISMATCH", text):
         return without_data(problem)
     file = re.search(r"(?:file:|\w+://)\S+?\.(?:parquet|csv|txt|gz)\b", text)
-    # Where a file is named after its user, its name is nobody's to print.
-    tells = LAYOUTS[config.input.layout].user_in_file_name is not None
+    # Where a file, or a folder such as user_id=anna, is named after its user, the name is nobody's to print.
+    tells = LAYOUTS[config.input.layout].user_in_file_name is not None or (file is not None and "=" in file[0])
     which = f"a file in {config.input.path}" if file is None or tells else file[0]
     return InvalidInput(
         f"input.path: {which} cannot be read: it is damaged, or its columns have other types than the other files'. "

@@ -9,7 +9,8 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from fractions import Fraction
 
-from vdr_spark.config import ReleaseConfig
+from vdr_spark.config import Draw, ReleaseConfig
+from vdr_spark.errors import LedgerConflict
 
 
 class State(StrEnum):
@@ -30,6 +31,7 @@ class Line:
     purpose: str = ""  # of a draw: cells, or total
     per_seconds: int | None = None  # of a cap
     evidence: str = ""  # of a spent draw: SHA-256 of what was drawn
+    draw_digest: str = ""  # of a draw: SHA-256 of its settings
 
 
 @dataclass(frozen=True)
@@ -47,14 +49,15 @@ class Entry:
     purpose: str = ""
     per_seconds: int | None = None
     evidence: str = ""
+    draw_digest: str = ""
 
     def hash_after(self, previous: str) -> str:
         """The chain's link: of everything in this entry and the hash of the entry before."""
         always = (self.sequence, self.dataset, self.draw_id, self.state, self.epsilon, self.recorded_at)
         parts = [previous, *map(str, always), self.configuration_hash]
         # Books of the first version do not have these: what is not there is not hashed.
-        more = {"purpose": self.purpose, "per_seconds": self.per_seconds, "evidence": self.evidence}
-        parts += [f"{name}={value}" for name, value in more.items() if value]
+        more = ("purpose", "per_seconds", "evidence", "draw_digest")
+        parts += [f"{name}={value}" for name in more if (value := getattr(self, name))]
         return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
 
 
@@ -116,3 +119,16 @@ def state_of(entries: Sequence[Entry], draw_id: str) -> State | None:
 
 def spending_of(entries: Sequence[Entry], draw_id: str) -> Entry | None:
     return next((e for e in entries if e.draw_id == draw_id and e.state is State.SPENT), None)
+
+
+def check_same_draw(entries: Sequence[Entry], draw: Draw) -> None:
+    """What is booked under the draw's id must be that draw: ids are short, and someone may look for two that meet."""
+    for entry in entries:
+        if entry.draw_id != draw.draw_id or entry.state not in (State.RESERVED, State.SPENT):
+            continue
+        # Books of the first version have no digests.
+        if entry.epsilon != draw.epsilon or entry.draw_digest not in ("", draw.digest):
+            raise LedgerConflict(
+                f"entry {entry.sequence} of the ledger has another draw under the id {draw.draw_id}, at epsilon "
+                f"{entry.epsilon}; this one costs {draw.epsilon}. Give the release another `name`"
+            )

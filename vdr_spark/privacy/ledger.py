@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import astuple, fields, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from fractions import Fraction
+from typing import Any
 
 from delta.exceptions import DeltaConcurrentModificationException
 from delta.tables import DeltaTable
-from pyspark.sql import Row, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession
 
 from vdr_spark.config import Draw, ReleaseConfig
 from vdr_spark.errors import BudgetExceeded, LedgerConflict
@@ -26,7 +26,7 @@ from vdr_spark.locks import exclusive
 from vdr_spark.privacy import book
 from vdr_spark.privacy.book import Account, Entry, Line, State
 from vdr_spark.privacy.witness import Witness
-from vdr_spark.tables import LEDGER, append_once, create_if_missing, renew_constraints
+from vdr_spark.tables import LEDGER, append_once, create_if_missing, renew_constraints, rows_of
 from vdr_spark.workspace import Workspace
 
 _ATTEMPTS = 20  # a competitor gets in between at most once per entry it writes
@@ -68,9 +68,11 @@ class Ledger:
         """Reserved, spent, or None where the draw was never booked (a refusal books nothing)."""
         return book.state_of(self.entries(), draw_id)
 
-    def spending_of(self, draw_id: str) -> Entry | None:
+    def spending_of(self, draw: Draw) -> Entry | None:
         """The entry that says the draw was made."""
-        return book.spending_of(self.entries(), draw_id)
+        entries = self.entries()
+        book.check_same_draw(entries, draw)
+        return book.spending_of(entries, draw.draw_id)
 
     def grant(self, config: ReleaseConfig, epsilon: Fraction) -> None:
         """Add to a dataset's budget: a decision of people, on record for ever."""
@@ -115,10 +117,8 @@ class Ledger:
     def _read(self) -> list[Entry]:
         if not DeltaTable.isDeltaTable(self._spark, self._path):
             return []
-        table = self._spark.read.format("delta").load(self._path)
-        # Times as numbers: a Row would give them in the driver's own zone.
-        rows = table.withColumn("recorded_at", F.unix_micros("recorded_at")).collect()
-        return [_entry(row) for row in sorted(rows, key=lambda row: row.sequence)]
+        rows = rows_of(self._spark.read.format("delta").load(self._path))
+        return [_entry(row) for row in sorted(rows, key=lambda row: int(row["sequence"]))]
 
     def _write(self, config: ReleaseConfig, *decisions: Decision) -> list[Entry]:
         """Decide by the book as it stands what to write, and write that; decide anew where another was faster.
@@ -190,24 +190,30 @@ def _opening_cap(entries: Sequence[Entry], config: ReleaseConfig) -> Line | None
 def _reservation(draw: Draw) -> Decision:
     def decide(entries: Sequence[Entry], config: ReleaseConfig) -> Line | None:
         if book.state_of(entries, draw.draw_id) is not None:
+            book.check_same_draw(entries, draw)
             return None
         before = config.draws[: config.draws.index(draw)]
         if any(book.state_of(entries, other.draw_id) is None for other in before):
             return None  # refused already
         # All draws of the release or none: half of them would be paid for and useless.
         allowed = book.wanted(entries, config) <= book.account(entries, config.dataset).remaining
-        return Line(State.RESERVED if allowed else State.REFUSED, draw.epsilon, draw.draw_id, draw.purpose)
+        return _line(State.RESERVED if allowed else State.REFUSED, draw)
 
     return decide
 
 
 def _spending(draw: Draw, evidence: str) -> Decision:
     def decide(entries: Sequence[Entry], _: ReleaseConfig) -> Line | None:
+        book.check_same_draw(entries, draw)
         if book.state_of(entries, draw.draw_id) is not State.RESERVED:
             return None
-        return Line(State.SPENT, draw.epsilon, draw.draw_id, draw.purpose, evidence=evidence)
+        return _line(State.SPENT, draw, evidence)
 
     return decide
+
+
+def _line(state: State, draw: Draw, evidence: str = "") -> Line:
+    return Line(state, draw.epsilon, draw.draw_id, draw.purpose, evidence=evidence, draw_digest=draw.digest)
 
 
 def _row(entry: Entry) -> tuple[object, ...]:
@@ -216,21 +222,11 @@ def _row(entry: Entry) -> tuple[object, ...]:
     return tuple(texts[name] for name, _, _ in LEDGER.columns)
 
 
-def _entry(row: Row) -> Entry:
-    values = row.asDict()
-    return Entry(
-        row.sequence,
-        row.dataset,
-        row.draw_id,
-        State(row.state),
-        Fraction(row.epsilon),
-        datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=row.recorded_at),
-        row.configuration_hash,
-        row.entry_hash,
-        values.get("purpose") or "",
-        values.get("per_seconds"),
-        values.get("evidence") or "",
-    )
+def _entry(row: dict[str, Any]) -> Entry:
+    typed = {"state": State(row["state"]), "epsilon": Fraction(row["epsilon"])}
+    # A book of the first version lacks columns; so do its entries' hashes.
+    texts = {name: row.get(name) or "" for name in ("purpose", "evidence", "draw_digest")}
+    return Entry(**(row | typed | texts | {"per_seconds": row.get("per_seconds")}))
 
 
 def _refusal(config: ReleaseConfig, requested: Fraction, account: Account) -> str:

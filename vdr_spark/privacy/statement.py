@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
-from importlib.metadata import version
 from typing import Any
 
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.privacy.book import Account, Entry, State
+from vdr_spark.data.layouts import LAYOUTS
+from vdr_spark.privacy.book import Account, Entry, State, account
 from vdr_spark.privacy.mechanism import noise_variance
 
 UNIT = "user"
@@ -25,30 +25,38 @@ UNPROTECTED = "UNPROTECTED: the noise came from a test seed, anyone can compute 
 
 @dataclass(frozen=True)
 class Published:
-    """What is known of a release only when it is published."""
+    """What is known of a release only when it is published: the rest follows from its configuration and the ledger."""
 
     created: datetime
     model: str
     estimated_rmse: float | None
+    gamma: float
+    kappa: float
     cells_sha256: str
+    code_version: str
+    configuration_hash: str
+
+    @property
+    def has_error_bars(self) -> bool:
+        return self.model == "identity" or self.model.endswith("+fusion")
 
 
-def privacy_statement(
-    config: ReleaseConfig, published: Published, book: Sequence[Entry], account: Account
-) -> dict[str, Any]:
-    """Of one release, whose configuration is settled; `book` are the ledger's entries of its dataset so far."""
+def privacy_statement(config: ReleaseConfig, published: Published, book: Sequence[Entry]) -> dict[str, Any]:
+    """Of one release, whose configuration is settled; `book` are the ledger's entries so far."""
+    own = [entry for entry in book if entry.dataset == config.dataset]
+    spent = account(book, config.dataset)
     return {
         "release_id": config.release_id,
         "protected": config.privacy.protected,
         "warning": None if config.privacy.protected else UNPROTECTED,
-        "deployment": _deployment(config, published, book, account),
-        "questions": _questions(config),
-        "exact": _exact(config, published, book, account),
+        "deployment": _deployment(config, published, own, spent),
+        "questions": _questions(config, published),
+        "exact": _exact(config, published, own, spent) | {"ledger": _how_far(book)},
     }
 
 
 def _deployment(
-    config: ReleaseConfig, published: Published, book: Sequence[Entry], account: Account
+    config: ReleaseConfig, published: Published, book: Sequence[Entry], spent: Account
 ) -> dict[str, dict[str, Any]]:
     privacy, about, grid = config.privacy, config.about, config.domain
     unprotected = f"{UNPROTECTED} " if not privacy.protected else ""
@@ -76,8 +84,8 @@ def _deployment(
         },
         "privacy_loss": {
             "privacy_unit": "User",
-            "privacy_unit_details": f"{ADJACENCY[0].upper()}{ADJACENCY[1:]}. A user is a value of the input's user id; "
-            "a person with two ids is two users.",
+            "privacy_unit_details": f"{ADJACENCY[0].upper()}{ADJACENCY[1:]}. A user is a value of the input's column "
+            f"`{_user_column(config)}`; a person with two of them is two users.",
             "privacy_parameters": {"epsilon": float(privacy.epsilon) if privacy.protected else "none: a test seed"},
             "privacy_parameters_details": "; ".join(
                 f"{stage}: {epsilon}" for stage, epsilon in _by_stage(config).items()
@@ -98,16 +106,25 @@ def _deployment(
             "preprocessing_and_hyperparameter_tuning": f"{_bounding(config)} No setting was tuned on the pings by "
             "this software. Models are chosen and trained on the noisy counts alone.",
             "mechanisms": _mechanism(config),
-            "composition": _composition(config, book, account),
+            "composition": _composition(config, book, spent),
             "post_processing": f"{published.model}, then refinement ({config.refine.method}) from kept to all pings. "
             "Both read the stored noisy counts only.",
             "justification": "Pure epsilon at user level, so that the promise holds for whole histories and adds up "
             "over releases. Discrete noise, because floating-point noise can be taken apart.",
             "utility": f"As estimated from the noisy counts alone: {accuracy}.",
-            "additional_information": f"vdr-spark {version('vdr-spark')}; the proof stands in its docs/privacy.md; "
+            "additional_information": f"vdr-spark {published.code_version}; the proof stands in its docs/privacy.md; "
             "`vdr audit` checks this release.",
         },
     }
+
+
+def _user_column(config: ReleaseConfig) -> str:
+    return config.input.columns.get("user_id") or LAYOUTS[config.input.layout].columns["user_id"]
+
+
+def _how_far(book: Sequence[Entry]) -> dict[str, Any]:
+    """How far the ledger was written, all datasets together: one that was cut off since can be told."""
+    return {"entries": len(book), "last_entry_hash": book[-1].entry_hash if book else ""}
 
 
 def _unprotected(config: ReleaseConfig) -> list[str]:
@@ -124,7 +141,7 @@ def _unprotected(config: ReleaseConfig) -> list[str]:
         f"{config.domain.end.isoformat()}, slice length and number of cells, by configuration",
         f"k = {privacy.bound}, " + ("by configuration" if privacy.k is not None else "a share of the number of pings"),
         "names and types of the input's columns, and where the input lies",
-        "that the release was made, and when",
+        "that the release was made, and when; that it could be made: a file that cannot be read stops the job",
     ]
 
 
@@ -161,11 +178,11 @@ def _draws(book: Sequence[Entry]) -> dict[str, Entry]:
     return {entry.draw_id: entry for entry in book if entry.state in (State.RESERVED, State.SPENT)}
 
 
-def _composition(config: ReleaseConfig, book: Sequence[Entry], account: Account) -> str:
+def _composition(config: ReleaseConfig, book: Sequence[Entry], spent: Account) -> str:
     others = len(_draws(book).keys() - {draw.draw_id for draw in config.draws})
     return (
-        f"Epsilons of a dataset add up. Dataset {config.dataset} has reserved or spent {account.committed} of "
-        f"{account.granted} granted, this release included; besides it there "
+        f"Epsilons of a dataset add up. Dataset {config.dataset} has reserved or spent {spent.committed} of "
+        f"{spent.granted} granted, this release included; besides it there "
         + ("was 1 other draw. " if others == 1 else f"were {others} other draws. ")
         + "Other releases of the same draw cost nothing."
     )
@@ -177,10 +194,11 @@ def _by_stage(config: ReleaseConfig) -> dict[str, Fraction]:
     return estimate | {"collect": config.privacy.cells_epsilon} | nothing
 
 
-def _questions(config: ReleaseConfig) -> list[dict[str, str]]:
+def _questions(config: ReleaseConfig, published: Published) -> list[dict[str, str]]:
     """What NIST SP 800-226 would have a reader ask, from the top of its pyramid down."""
     strength = "Above 10, which promises little." if config.privacy.epsilon > 10 else "Not above 10."
     parameter = f"epsilon = {config.privacy.epsilon}, pure. {strength}"
+    bars = "Each cell has an error bar." if published.has_error_bars else "Cells have no error bars."
     declared = "No, provided that the declared number of pings is public. See unprotected quantities."
     answers = {
         "What is the privacy parameter, and is it small enough?": parameter
@@ -196,21 +214,22 @@ def _questions(config: ReleaseConfig) -> list[dict[str, str]]:
         if config.privacy.estimate_total
         else declared,
         "Which biases does it introduce?": "Bounding underrates people with many pings, and the places they go to. "
-        "Denoising draws rare spots towards what is expected of them. Each cell has an error bar.",
+        f"Denoising draws rare spots towards what is expected of them. {bars}",
         "Whom must one trust?": "The curator and the machines: the central model.",
         "Which side channels remain?": "How long the job takes, Spark's own logs and user interface, and what the "
         "operator sees. Publish tables, not logs.",
         "How are pings secured and accessed?": "Not by this software, but for its temporary files, which are "
-        "encrypted by default. No exact number is written to any table.",
+        "encrypted unless the operator has switched that off. No exact number is written to any table.",
         "How were the pings collected, and did people agree?": "Not known to this software; ask the curator.",
     }
     return [{"question": question, "answer": answer} for question, answer in answers.items()]
 
 
-def _exact(config: ReleaseConfig, published: Published, book: Sequence[Entry], account: Account) -> dict[str, Any]:
+def _exact(config: ReleaseConfig, published: Published, book: Sequence[Entry], spent: Account) -> dict[str, Any]:
     privacy, grid, estimate = config.privacy, config.domain, config.privacy.estimate_total
     return {
         "privacy_unit": UNIT,
+        "user_column": _user_column(config),
         "adjacency": ADJACENCY,
         "epsilon": str(privacy.epsilon),
         "epsilon_by_stage": {stage: str(epsilon) for stage, epsilon in _by_stage(config).items()},
@@ -244,10 +263,10 @@ def _exact(config: ReleaseConfig, published: Published, book: Sequence[Entry], a
             }
             for entry in _draws(book).values()
         ],
-        "granted": str(account.granted),
-        "committed": str(account.committed),
+        "granted": str(spent.granted),
+        "committed": str(spent.committed),
         "cells_sha256": published.cells_sha256,
-        "configuration_hash": config.configuration_hash,
-        "code_version": version("vdr-spark"),
+        "configuration_hash": published.configuration_hash,
+        "code_version": published.code_version,
         "created": published.created.isoformat(),
     }

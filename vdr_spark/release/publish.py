@@ -8,16 +8,18 @@ copies of what the row says, and are written again where they are missing.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from vdr_spark import tensor_file
-from vdr_spark.collect.noisy_slices import checksum
+from vdr_spark.collect.stage import require_booked
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.stage import NOTES
-from vdr_spark.errors import LedgerConflict, StageMissing
+from vdr_spark.errors import StageMissing
 from vdr_spark.privacy.book import Entry
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.privacy.statement import UNIT, Published, privacy_statement
@@ -38,12 +40,7 @@ def publish(spark: SparkSession, config: ReleaseConfig) -> bool:
         return False
     if not exists(workspace.stage(REFINED)):
         raise StageMissing(f"release {workspace.release_id} has no refined tensor yet; run `vdr refine` first")
-    spent = Ledger.of(spark, config).spending_of(workspace.draw_id)
-    if spent is None or spent.evidence not in ("", checksum(spark, workspace)):
-        raise LedgerConflict(
-            f"draw {workspace.draw_id}, as it is stored, is not booked as spent in {workspace.ledger}; "
-            "run `vdr collect` first"
-        )
+    spent = require_booked(spark, config)
     refined = spark.read.option("__globPaths__", "false").parquet(workspace.stage(REFINED))  # a name, no pattern
     schema = ", ".join(f"{name} {kind}" for name, kind, _ in CELLS.columns)
     cells = refined.mapInArrow(
@@ -80,24 +77,32 @@ def _append(frame: DataFrame, workspace: Workspace, name: str) -> None:
 
 
 def _release_row(spark: SparkSession, config: ReleaseConfig, workspace: Workspace, spent: Entry) -> DataFrame:
-    grid, privacy, ledger = config.domain, config.privacy, Ledger.of(spark, config)
     denoised, refined = (read_json(workspace.stage(name)) for name in (NOTES, REFINEMENT))
     # Of what is in the table: an earlier run may have written it, before it was killed.
-    cells = read_cells(spark, config.output, workspace.release_id, grid)
+    cells = read_cells(spark, config.output, workspace.release_id, config.domain)
     published = Published(
         created=datetime.now(UTC),
         model=denoised["model"] + ("+fusion" if denoised["fusion"] else ""),
         estimated_rmse=denoised["estimated_rmse"],
+        gamma=refined["gamma"],
+        kappa=refined["kappa"],
         cells_sha256=tensor_file.checksum(*cells),
+        code_version=version("vdr-spark"),
+        configuration_hash=config.configuration_hash,
     )
-    book = [entry for entry in ledger.entries() if entry.dataset == config.dataset]
-    statement = privacy_statement(config, published, book, ledger.account(config.dataset))
-    values = {
-        "release_id": workspace.release_id,
-        "draw_id": workspace.draw_id,
+    values = release_values(config, published, Ledger.of(spark, config).entries(), spent)
+    schema = ", ".join(f"{name} {kind}" for name, kind, _ in RELEASES.columns)
+    return spark.createDataFrame([tuple(values[name] for name, _, _ in RELEASES.columns)], schema)
+
+
+def release_values(config: ReleaseConfig, published: Published, book: Sequence[Entry], spent: Entry) -> dict[str, Any]:
+    """The row of a release: what follows from its configuration and the ledger, and what was found in the making."""
+    grid, privacy = config.domain, config.privacy
+    return {
+        "release_id": config.release_id,
+        "draw_id": config.draw_id,
         "region": config.focus,
         "dataset": config.dataset,
-        "created": published.created,
         "protected": privacy.protected,
         "period_start": grid.start,
         "period_end": grid.end,
@@ -111,16 +116,8 @@ def _release_row(spark: SparkSession, config: ReleaseConfig, workspace: Workspac
         "k": privacy.bound,
         "bounding": privacy.bounding,
         "total_pings": privacy.total,
-        "model": published.model,
-        "estimated_rmse": published.estimated_rmse,
-        "gamma": refined["gamma"],
-        "kappa": refined["kappa"],
-        "code_version": version("vdr-spark"),
-        "configuration_hash": config.configuration_hash,
-        "statement": json.dumps(statement, sort_keys=True),
-        "cells_sha256": published.cells_sha256,
+        **vars(published),
+        "statement": json.dumps(privacy_statement(config, published, book), sort_keys=True),
         "ledger_entry": spent.sequence,
         "ledger_entry_hash": spent.entry_hash,
     }
-    schema = ", ".join(f"{name} {kind}" for name, kind, _ in RELEASES.columns)
-    return spark.createDataFrame([tuple(values[name] for name, _, _ in RELEASES.columns)], schema)

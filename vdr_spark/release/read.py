@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import UTC
+from typing import Any
 
 import numpy as np
 from delta.tables import DeltaTable
 from numpy.typing import NDArray
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from vdr_spark.config import absolute
 from vdr_spark.errors import StageMissing
 from vdr_spark.grid import Box, Grid
 from vdr_spark.release.model import Release
-from vdr_spark.tables import CELLS, RELEASES
+from vdr_spark.tables import CELLS, RELEASES, rows_of
 
 Slices = NDArray[np.float32]
 
@@ -22,10 +22,9 @@ Slices = NDArray[np.float32]
 def read_release(spark: SparkSession, output: str, release_id: str | None = None) -> Release:
     """The release of that id in an output folder; the newest one where no id is given."""
     row = _release_row(spark, output, release_id)
-    start = row.period_start.replace(tzinfo=UTC) if row.period_start.tzinfo is None else row.period_start
-    box = Box(row.south, row.west, row.north, row.east)
-    grid = Grid(box, row.cells, start.astimezone(UTC), row.slice_seconds, row.slices)
-    return Release(row.release_id, grid, *read_cells(spark, output, row.release_id, grid), row.protected)
+    box = Box(row["south"], row["west"], row["north"], row["east"])
+    grid = Grid(box, row["cells"], row["period_start"], row["slice_seconds"], row["slices"])
+    return Release(row["release_id"], grid, *read_cells(spark, output, row["release_id"], grid), row["protected"])
 
 
 def read_cells(spark: SparkSession, output: str, release_id: str, grid: Grid) -> tuple[Slices, Slices | None]:
@@ -50,17 +49,17 @@ def register_views(spark: SparkSession, output: str, release_id: str | None = No
     """
     row = _release_row(spark, output, release_id)
     cells = spark.read.format("delta").load(_table(output, CELLS.name))
-    cells.where(F.col("release_id") == row.release_id).createOrReplaceTempView("cells")
+    cells.where(F.col("release_id") == row["release_id"]).createOrReplaceTempView("cells")
     spark.read.format("delta").load(_table(output, RELEASES.name)).createOrReplaceTempView("releases")
 
 
-def _release_row(spark: SparkSession, output: str, release_id: str | None) -> Row:
+def _release_row(spark: SparkSession, output: str, release_id: str | None) -> dict[str, Any]:
     _require(spark, output, RELEASES.name)
-    rows = spark.read.format("delta").load(_table(output, RELEASES.name)).orderBy(F.col("created").desc()).collect()
+    rows = rows_of(spark.read.format("delta").load(_table(output, RELEASES.name)).orderBy(F.col("created").desc()))
     for row in rows:
-        if release_id in (None, row.release_id):
+        if release_id in (None, row["release_id"]):
             return row
-    there = ", ".join(row.release_id for row in rows) or "none"
+    there = ", ".join(row["release_id"] for row in rows) or "none"
     raise StageMissing(
         f"release {release_id} is not published in {output}; run `vdr release` first, or ask one that is there: {there}"
     )

@@ -12,7 +12,6 @@ A local JVM writes its log to a file, so that a person sees our lines and not Iv
 
 from __future__ import annotations
 
-import atexit
 import os
 import re
 import shutil
@@ -81,7 +80,8 @@ def _local(settings: SparkSettings, app_name: str) -> SparkSession:
                 session = builder.getOrCreate()
         except PySparkRuntimeError as problem:
             raise EnvironmentProblem(_why_no_jvm(log)) from problem
-        atexit.register(log.unlink, missing_ok=True)  # a log is kept only where Spark did not start, or was killed
+        # From here on the log may quote rows. It has no name any more, so that nothing of it is left, however we end.
+        log.unlink()
         return session
 
 

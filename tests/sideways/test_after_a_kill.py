@@ -66,6 +66,7 @@ def files_in(folder: Path) -> list[Path]:
 @pytest.mark.parametrize("encryption", [True, False])
 def test_what_a_killed_run_leaves_behind(tmp_path: Path, encryption: bool) -> None:
     left, secrets = killed_release(tmp_path, encryption)
+    assert not [name for name in left if "vdr-spark-" in name]  # Spark's log may quote rows
     found = {(secret, name) for name, content in left.items() for secret in secrets if secret in content}
     if encryption:
         assert not found

@@ -193,3 +193,22 @@ def test_an_exception_of_spark_quotes_nobody(
     seen = failure_of(spark, config)
     assert "CAST_INVALID_INPUT" in seen
     assert CANARY not in seen
+
+
+def test_an_exception_on_top_of_another_quotes_nobody(
+    spark: SparkSession, small_config: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python tells of an exception also during which other one it came, with its words."""
+
+    def store(*_: object) -> None:
+        try:
+            raise ValueError(f"cannot cast {CANARY}")
+        finally:
+            raise PermissionError(f"cannot remove {CANARY}")
+
+    config = small_config()
+    write_pings(config.input.path, config.domain, [(CANARY, 7)])
+    monkeypatch.setattr("vdr_spark.collect.stage.store_noisy_slices", store)
+    seen = failure_of(spark, config)
+    assert "PermissionError in stage.py" in seen
+    assert CANARY not in seen

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
+from tests.conftest import mark_as_generated
 from tests.hostile.pings import places, write
 from vdr_spark.collect.stage import collect
 from vdr_spark.config import ReleaseConfig
@@ -17,7 +18,7 @@ from vdr_spark.pipeline import run_release
 
 Small = Callable[..., ReleaseConfig]
 # Hashes of entries cover the time; the statement and the page say it too.
-WHEN = ("created", "recorded_at", "entry_hash", "ledger_entry_hash", "publication_date")
+WHEN = ("created", "recorded_at", "entry_hash", "ledger_entry_hash", "last_entry_hash", "publication_date")
 NOISE = ("values", "evidence")  # and its sum, in the ledger
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 FAR = 2**63 - 1
@@ -26,6 +27,7 @@ FAR = 2**63 - 1
 def write_base(config: ReleaseConfig) -> None:
     cells = np.random.default_rng(4).integers(0, config.domain.size, 900)
     write(config, "base", user_id=pa.array(cells % 40), **places(config.domain, cells))
+    mark_as_generated(config.input.path)
 
 
 def write_outside(config: ReleaseConfig) -> None:

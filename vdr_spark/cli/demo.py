@@ -96,6 +96,7 @@ def _summary(
     noon = min(grid.slices - 1, int(grid.slices_per_day // 2))
     return {
         "release_id": release.release_id,
+        "protected": release.protected,
         "epsilon_spent": float(account.committed),
         "epsilon_granted": float(account.granted),
         **{f"error_{name}": errors.relative_error for name, errors in ours.errors.items()},

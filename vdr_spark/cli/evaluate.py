@@ -37,7 +37,8 @@ def save_evaluation(evaluation: Evaluation, config: ReleaseConfig) -> str:
     """Write the figures and the picture of one slice into the folder `evaluation`, apart from the release."""
     workspace, grid = Workspace.of(config), config.domain
     figures = {name: errors.as_dict() for name, errors in evaluation.errors.items()}
-    write_json(workspace.evaluation("errors.json"), {"release_id": config.release_id, "errors": figures})
+    about = {"release_id": config.release_id, "protected": config.privacy.protected}
+    write_json(workspace.evaluation("errors.json"), about | {"errors": figures})
     busiest = _busiest(evaluation)
     panels = {"true": evaluation.truth[busiest]}
     panels |= {name: evaluation.versions[name][busiest] for name in ("noisy", "denoised", "refined")}

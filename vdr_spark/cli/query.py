@@ -158,7 +158,8 @@ def _print(answer: Answer, release: Release, as_json: bool) -> None:
         fields: dict[str, object] = asdict(answer)  # type: ignore[call-overload]
         print(json.dumps({"protected": release.protected, **fields}, default=_plain))
     else:
-        console.print(answer.sentence(), markup=False)
+        mark = "" if release.protected else "UNPROTECTED, from a test seed: "
+        console.print(mark + answer.sentence(), markup=False)
 
 
 def _plain(value: object) -> object:

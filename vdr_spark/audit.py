@@ -153,9 +153,10 @@ def _ledger(it: _Subject) -> str:
     spent = account(book, dataset)
     if spent.committed > spent.granted:
         raise _Fails(f"dataset {dataset} has spent {spent.committed}, more than the {spent.granted} granted")
+    price = sum((draw.epsilon for draw in draws), Fraction(0))
     return (
-        f"whole, {len(book)} entries, {len(then)} of them as at publication; epsilon {sum((draw.epsilon for draw in draws), Fraction(0))} reserved and spent "
-        f"once; dataset {dataset} at {spent.committed} of {spent.granted}"
+        f"whole, {len(book)} entries, {len(then)} of them as at publication; epsilon {price} reserved and spent once; "
+        f"dataset {dataset} at {spent.committed} of {spent.granted}"
     )
 
 

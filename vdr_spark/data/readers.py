@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ByteType,
@@ -33,6 +33,7 @@ from pyspark.sql.types import (
 
 from vdr_spark.config.release import absolute
 from vdr_spark.config.settings import InputSettings
+from vdr_spark.data.headers import check_headers
 from vdr_spark.data.layouts import CANONICAL, LAYOUTS, Layout
 from vdr_spark.data.timestamps import instant, is_time
 from vdr_spark.errors import InvalidInput
@@ -139,17 +140,24 @@ def _open_csv(spark: SparkSession, settings: InputSettings, layout: Layout) -> D
         names = layout.fields or _positions(settings)
         stored = reader.schema(_all_text(names)).csv(settings.path)
     else:
-        names = reader.option("header", True).csv(settings.path).columns
-        if not names:
-            raise InvalidInput(f"input.path: the CSV files at {settings.path} are empty, they lack a header")
-        # Spark logs a header that differs from the first file's, and in a file without one that is a person's
-        # row. So header lines are read as rows, and left out by what stands in their first column.
-        stored = reader.schema(_all_text(names)).option("header", False).csv(settings.path)
-        stored = stored.where(~F.coalesce(_quoted(names[0]) == F.lit(names[0]), F.lit(False)))
+        stored = _below_headers(reader, settings.path)
     if layout.user_in_file_name is not None:
         found = F.regexp_extract(F.col("_metadata.file_name"), layout.user_in_file_name, 1)
         stored = stored.withColumn(layout.columns["user_id"], F.nullif(found, F.lit("")))
     return stored
+
+
+def _below_headers(reader: DataFrameReader, path: str) -> DataFrame:
+    """The rows of files with a header, under its names."""
+    opened = reader.option("header", True).csv(path)
+    check_headers(opened.inputFiles(), path)
+    names = opened.columns
+    if not names:
+        raise InvalidInput(f"input.path: the CSV files at {path} are empty, they lack a header")
+    # Spark logs a header that is not the expected one, and in a file that was changed a moment ago that may be a
+    # person's row. So header lines are read as rows, and left out by what stands in their first column.
+    stored = reader.schema(_all_text(names)).option("header", False).csv(path)
+    return stored.where(~F.coalesce(_quoted(names[0]) == F.lit(names[0]), F.lit(False)))
 
 
 def _all_text(names: Sequence[str]) -> StructType:

@@ -184,7 +184,7 @@ def test_what_needs_spark_goes_through_spark(
     spark: SparkSession, tmp_path: Path, written: Callable[[SparkSession, Path, pa.Table], InputSettings]
 ) -> None:
     """With the counts of the same pings in plain Parquet, but for the type of ids, which decides what is kept."""
-    table = pings(ids=pa.string() if written is as_csv else pa.int64())
+    table = pings(ids=pa.string() if written in (as_csv, as_user_folders) else pa.int64())
     settings = written(spark, tmp_path / "input", table)
     source = source_of(spark, settings, [GRID])
     assert isinstance(source, ThroughSpark)

@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -51,3 +53,57 @@ def test_the_same_header_in_every_file_is_read_once(spark: SparkSession, small_c
     write_text(config, "empty.csv", [])
     np.testing.assert_array_equal(counted(spark, config)[:5], [1, 1, 1, 1, 0])
     assert read_pings(spark, config.input).count() == 4
+
+
+def write_folder(config: ReleaseConfig, folder: str, cells: list[int]) -> None:
+    """Pings without an id, in a folder that is called after it, in the format of the configuration."""
+    inside = Path(config.input.path) / folder
+    inside.mkdir(parents=True, exist_ok=True)
+    table = pa.table(places(config.domain, cells))
+    if config.input.format == "csv":
+        table.to_pandas().to_csv(inside / "part.csv", index=False)
+    else:
+        pq.write_table(table, inside / "part.parquet")
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_folders_are_users_to_the_letter(spark: SparkSession, small_config: Small, form: str) -> None:
+    """Whether or not there is a folder that is no number."""
+    config = small_config(*NO_NOISE, "privacy.k=1", f"input.format={form}")
+    write_folder(config, "user_id=1", [3, 4])
+    write_folder(config, "user_id=01", [3, 4])
+    pings = read_pings(spark, config.input)
+    assert dict(pings.dtypes)["user_id"] == "string"
+    assert sorted({row.user_id for row in pings.collect()}) == ["01", "1"]
+    assert counted(spark, config)[3:5].sum() == 2
+    write_folder(config, "user_id=abc", [3, 4])
+    assert counted(spark, config)[3:5].sum() == 3
+
+
+def test_spark_keeps_its_own_opinion_of_folders(spark: SparkSession, small_config: Small) -> None:
+    """The setting is ours while we open; the session may be somebody's notebook."""
+    config = small_config()
+    write_folder(config, "user_id=1", [3])
+    read_pings(spark, config.input)
+    assert dict(spark.read.parquet(config.input.path).dtypes)["user_id"] == "int"
+
+
+@pytest.mark.parametrize("folder", ["user_id=anna", "a=1", "day=1/user_id=anna"])
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_a_folder_beside_the_files_is_refused(spark: SparkSession, small_config: Small, form: str, folder: str) -> None:
+    """Spark would take the folder for the whole table, and leave out everybody whose pings lie in the files."""
+    config = small_config(*NO_NOISE, f"input.format={form}")
+    write_folder(config, "", [3, 4])
+    write_folder(config, folder, [5])
+    with pytest.raises(InvalidInput, match=r"input\.path: either all files at .* lie in folders") as refusal:
+        read_pings(spark, config.input)
+    assert "anna" not in str(refusal.value)
+
+
+def test_a_column_both_in_text_files_and_in_their_folders_is_refused(spark: SparkSession, small_config: Small) -> None:
+    config = small_config(*NO_NOISE, "input.format=csv")
+    Path(config.input.path, "user_id=anna").mkdir(parents=True)
+    write_text(config, "user_id=anna/part.csv", [HEADER, *lines(config, "anna", [3])])
+    for header in (True, False):
+        with pytest.raises(InvalidInput, match="have a column in common; leave it out of the files"):
+            read_pings(spark, config.input.model_copy(update={"header": header}))

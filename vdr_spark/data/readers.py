@@ -37,7 +37,11 @@ from vdr_spark.data.headers import check_headers
 from vdr_spark.data.layouts import CANONICAL, LAYOUTS, Layout
 from vdr_spark.data.timestamps import instant, is_time
 from vdr_spark.errors import InvalidInput
+from vdr_spark.session import settings_of_spark
 
+# Otherwise Spark looks at the names of all folders to tell what they are: `user_id=1` and `user_id=01` would be
+# one user, the number 1, unless somebody else's folder is called `user_id=abc`.
+_FOLDERS_ARE_TEXT = {"spark.sql.sources.partitionColumnTypeInference.enabled": "false"}
 _PLAIN_TYPES: dict[str, tuple[type[DataType], ...]] = {
     "user_id": (StringType, LongType, IntegerType, ShortType, ByteType),
     "lat": (DoubleType, FloatType),
@@ -91,7 +95,8 @@ def plain_columns(spark: SparkSession, settings: InputSettings) -> dict[str, str
     stored = _open(spark, settings, layout)
     theirs = {ours: _find(ours, stored, settings, layout) for ours in CANONICAL}
     plain = all(isinstance(column.dataType, _PLAIN_TYPES[ours]) for ours, column in theirs.items())
-    in_folders = any(f"/{column.name}=" in unquote(file) for column in theirs.values() for file in stored.inputFiles())
+    files = [unquote(file) for file in stored.inputFiles()]
+    in_folders = any(f"/{column.name}=" in file for column in theirs.values() for file in files)
     return {ours: column.name for ours, column in theirs.items()} if plain and not in_folders else None
 
 
@@ -106,12 +111,10 @@ def _text_pattern(layout: Layout, settings: InputSettings) -> str | None:
 def _open(spark: SparkSession, settings: InputSettings, layout: Layout) -> DataFrame:
     form = _format(settings, layout)
     try:
-        if form == "csv":
-            return _open_csv(spark, settings, layout)
-        if form == "parquet" and DeltaTable.isDeltaTable(spark, settings.path):
-            # The folder also holds files that Delta has retired: deleted people would come back.
-            raise InvalidInput(f"{settings.path} is a Delta table; set input.format: delta")
-        return spark.read.format(form).load(settings.path)
+        if form == "delta":
+            return spark.read.format(form).load(settings.path)
+        with settings_of_spark(spark, _FOLDERS_ARE_TEXT):
+            return _open_files(spark, settings, layout)
     except AnalysisException as problem:
         raise InvalidInput(_why_not_opened(problem, form, settings.path)) from None
     except (PySparkException, Py4JJavaError):
@@ -120,6 +123,28 @@ def _open(spark: SparkSession, settings: InputSettings, layout: Layout) -> DataF
             f"input.path: {settings.path} cannot be opened as {form}; set input.format to what it is, "
             "or mend the files and the rights to read them"
         ) from None
+
+
+def _open_files(spark: SparkSession, settings: InputSettings, layout: Layout) -> DataFrame:
+    if _format(settings, layout) == "csv":
+        stored = _open_csv(spark, settings, layout)
+    elif DeltaTable.isDeltaTable(spark, settings.path):
+        # The folder also holds files that Delta has retired: deleted people would come back.
+        raise InvalidInput(f"{settings.path} is a Delta table; set input.format: delta")
+    else:
+        stored = spark.read.parquet(settings.path)
+    _check_folders(stored.inputFiles(), settings.path)
+    return stored
+
+
+def _check_folders(files: Sequence[str], path: str) -> None:
+    """Refuse files of which some lie in folders such as `user_id=1`, some not: Spark would silently leave these out."""
+    columns = {tuple(re.findall(r"/([^/=]+)=[^/]*(?=/)", file.lower())) for file in files}
+    if len(columns) > 1:
+        raise InvalidInput(
+            f"input.path: either all files at {path} lie in folders called column=value, of the same columns, or none "
+            "does; move those that lie elsewhere"
+        )
 
 
 def _why_not_opened(problem: AnalysisException, form: str, path: str) -> str:
@@ -137,8 +162,7 @@ def _open_csv(spark: SparkSession, settings: InputSettings, layout: Layout) -> D
     """Text files, every field as text: what the text means is decided by casts that give null, not errors."""
     reader = spark.read.options(**{"sep": settings.separator} | layout.csv)
     if layout.fields or not settings.header:
-        names = layout.fields or _positions(settings)
-        stored = reader.schema(_all_text(names)).csv(settings.path)
+        stored = _by_position(reader, layout.fields or _positions(settings), settings.path)
     else:
         stored = _below_headers(reader, settings.path)
     if layout.user_in_file_name is not None:
@@ -156,12 +180,19 @@ def _below_headers(reader: DataFrameReader, path: str) -> DataFrame:
         raise InvalidInput(f"input.path: the CSV files at {path} are empty, they lack a header")
     # Spark logs a header that is not the expected one, and in a file that was changed a moment ago that may be a
     # person's row. So header lines are read as rows, and left out by what stands in their first column.
-    stored = reader.schema(_all_text(names)).option("header", False).csv(path)
+    stored = _by_position(reader.option("header", False), names, path)
     return stored.where(~F.coalesce(_quoted(names[0]) == F.lit(names[0]), F.lit(False)))
 
 
-def _all_text(names: Sequence[str]) -> StructType:
-    return StructType([StructField(name, StringType()) for name in names])
+def _by_position(reader: DataFrameReader, names: Sequence[str], path: str) -> DataFrame:
+    stored = reader.schema(StructType([StructField(name, StringType()) for name in names])).csv(path)
+    if stored.columns[: len(names)] != list(names):
+        # Spark takes such a column from the folders, and then looks for the others one place too far left.
+        raise InvalidInput(
+            f"input.path: the CSV files at {path} and the folders that they lie in, called column=value, have a column "
+            "in common; leave it out of the files, or rename the folders"
+        )
+    return stored
 
 
 def _positions(settings: InputSettings) -> list[str]:

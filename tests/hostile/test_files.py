@@ -1,5 +1,7 @@
 """Files that mean harm: how one person's look never changes how the others' are read."""
 
+import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +12,10 @@ from pyspark.sql import SparkSession
 
 from tests.hostile.pings import NO_NOISE, Small, counted, places
 from vdr_spark.config import ReleaseConfig
+from vdr_spark.data.headers import LONGEST_LINE
 from vdr_spark.data.readers import read_pings
 from vdr_spark.errors import InvalidInput
+from vdr_spark.session import settings_of_spark
 
 HEADER = "user_id,lat,lon,ts"
 
@@ -107,3 +111,58 @@ def test_a_column_both_in_text_files_and_in_their_folders_is_refused(spark: Spar
     for header in (True, False):
         with pytest.raises(InvalidInput, match="have a column in common; leave it out of the files"):
             read_pings(spark, config.input.model_copy(update={"header": header}))
+
+
+LONG = {
+    "30,000 columns": "," * 30_000,
+    "as many as fit": "," * LONGEST_LINE,
+    "one too many": "," * (LONGEST_LINE + 1),
+    "three million": "," * 3_000_000,
+    "one long id": "v" * 3_000_000,
+    "a quote that is never closed": '"' + "v," * 1_000_000,
+}
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gz"])
+@pytest.mark.parametrize("header", [True, False])
+def test_one_line_stops_nobody(
+    spark: SparkSession, small_config: Small, header: bool, pack: Callable[[bytes], bytes]
+) -> None:
+    """However long it is and however many columns it has, the lines around it count as they do without it."""
+    config = small_config(*NO_NOISE, "input.format=csv", f"input.header={header}")
+    before, after = (lines(config, user, [3, 4]) for user in "uw")
+    head = [HEADER] if header else []
+    file = Path(config.input.path) / ("part.csv" if pack is bytes else "part.csv.gz")
+    file.parent.mkdir()
+    for name, line in LONG.items():
+        file.write_bytes(pack("\n".join([*head, *before, line, *after, ""]).encode()))
+        assert counted(spark, config)[2:6].tolist() == [0, 2, 2, 0], name
+
+
+@pytest.mark.parametrize("size", [1 << 16, 100_000, 1 << 20])
+def test_a_long_line_across_splits_takes_no_other_line_with_it(
+    spark: SparkSession, small_config: Small, size: int
+) -> None:
+    """Hadoop reads a file in stretches, and each task finds by itself where the lines of its stretch begin."""
+    config = small_config(*NO_NOISE, "input.format=csv")
+    cells = list(range(500))
+    for length in (LONGEST_LINE, LONGEST_LINE + 3, 3 << 20):
+        others = [line for user in ("u", "w") for line in lines(config, user, cells)]
+        write_text(config, "part.csv", [HEADER, *others[:500], "," * length, *others[500:]])
+        with settings_of_spark(spark, {"spark.sql.files.maxPartitionBytes": str(size)}):
+            read = [row.user_id for row in read_pings(spark, config.input).where("lat is not null").collect()]
+        assert sorted(read) == ["u"] * 500 + ["w"] * 500
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
+def test_a_header_as_long_as_may_be(spark: SparkSession, small_config: Small, end: str) -> None:
+    """It is compared and read, or it is refused: were it skipped, a person's row would be the header."""
+    config = small_config(*NO_NOISE, "input.format=csv")
+    long = "x" * (LONGEST_LINE - len(HEADER) - 1) + "," + HEADER
+    file = write_text(config, "part.csv", [])
+    for header in (long, "\ufeff" + long[3:]):
+        file.write_bytes(end.join([header, f"x,{lines(config, 'u', [3])[0]}"]).encode())
+        assert read_pings(spark, config.input).count() == 1
+    file.write_bytes(end.join(["x" + long, *lines(config, "u", [3])]).encode())
+    with pytest.raises(InvalidInput, match="of at most 65536 bytes"):
+        read_pings(spark, config.input)

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 from vdr_spark.errors import InvalidInput
 from vdr_spark.workspace import filesystem
 
-LONGEST_LINE = 1 << 16  # bytes
+LONGEST_LINE = 1 << 16  # bytes; Spark's parser makes room for as many columns in every file, so not a million
 _AT_ONCE = 16  # files: each is mostly waiting for its store
 _LINE_END = re.compile(rb"[\r\n]")
 _BLANK = bytes(range(33))  # what Java trims, and so what Spark takes for a blank line

@@ -33,7 +33,7 @@ from pyspark.sql.types import (
 
 from vdr_spark.config.release import absolute
 from vdr_spark.config.settings import InputSettings
-from vdr_spark.data.headers import check_headers
+from vdr_spark.data.headers import LONGEST_LINE, check_headers
 from vdr_spark.data.layouts import CANONICAL, LAYOUTS, Layout
 from vdr_spark.data.timestamps import instant, is_time
 from vdr_spark.errors import InvalidInput
@@ -42,6 +42,12 @@ from vdr_spark.session import settings_of_spark
 # Otherwise Spark looks at the names of all folders to tell what they are: `user_id=1` and `user_id=01` would be
 # one user, the number 1, unless somebody else's folder is called `user_id=abc`.
 _FOLDERS_ARE_TEXT = {"spark.sql.sources.partitionColumnTypeInference.enabled": "false"}
+# Spark ends the job at a line with more columns than its parser has room for, 20480 by default. So Hadoop skips
+# longer lines (it counts the line's end too), and there is room for every column of the others.
+_LINE_LIMITS = {
+    "mapreduce.input.linerecordreader.line.maxlength": str(LONGEST_LINE + 3),
+    "maxColumns": str(LONGEST_LINE + 4),
+}
 _PLAIN_TYPES: dict[str, tuple[type[DataType], ...]] = {
     "user_id": (StringType, LongType, IntegerType, ShortType, ByteType),
     "lat": (DoubleType, FloatType),
@@ -160,7 +166,7 @@ def _why_not_opened(problem: AnalysisException, form: str, path: str) -> str:
 
 def _open_csv(spark: SparkSession, settings: InputSettings, layout: Layout) -> DataFrame:
     """Text files, every field as text: what the text means is decided by casts that give null, not errors."""
-    reader = spark.read.options(**{"sep": settings.separator} | layout.csv)
+    reader = spark.read.options(**{"sep": settings.separator} | layout.csv | _LINE_LIMITS)
     if layout.fields or not settings.header:
         stored = _by_position(reader, layout.fields or _positions(settings), settings.path)
     else:

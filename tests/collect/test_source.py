@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
 from vdr_spark.collect import source as source_module
@@ -80,6 +81,44 @@ def test_columns_come_out_in_our_names_and_types(tmp_path: Path) -> None:
     assert read["user_id"].equals(plain["user_id"].cast(pa.string()))
 
 
+def test_nanoseconds_are_rounded_down(tmp_path: Path) -> None:
+    """Whole microseconds or not, after and before 1970, to the ends of what 64 bits hold."""
+    numbers = [0, 1, 999, 1000, 1001, -1, -999, -1000, -1001, 2**63 - 1, -(2**63), None]
+    ts = pa.array(numbers, pa.int64()).cast(pa.timestamp("ns", "UTC"))
+    pq.write_table(pings(len(numbers)).set_column(3, "ts", ts), tmp_path / "ns.parquet")
+    read = read_all(tmp_path / "ns.parquet")["ts"]
+    assert read.type == pa.timestamp("us", "UTC")
+    assert read.cast(pa.int64()).to_pylist() == [None if number is None else number // 1000 for number in numbers]
+
+
+@pytest.mark.parametrize("year", [2020, 1960])
+def test_nanoseconds_beside_microseconds_count_as_spark_counts_them(
+    spark: SparkSession, tmp_path: Path, year: int
+) -> None:
+    """Each ping a nanosecond from the edge of a slice. Spark reads the two sorts only apart."""
+    grid = Grid(GRID.box, GRID.cells, datetime(year, 1, 1, tzinfo=UTC), 3600, 4)
+    start = int(grid.start.timestamp()) * 10**9
+    edges = [start + hour * 3600 * 10**9 for hour in (0, 1, 1, 2, 2, 2, 3, 3, 3, 3, 4)]
+    near = [edge + off for edge in edges for off in (-1001, -1000, -1, 0, 1, 999)]
+    ns = pings(len(near)).set_column(3, "ts", pa.array(near).cast(pa.timestamp("ns", "UTC")))
+    ns = ns.set_column(1, "lat", pa.array([0.5] * len(near))).set_column(2, "lon", pa.array([0.5] * len(near)))
+    us = ns.set_column(3, "ts", pa.array([number // 1000 for number in near]).cast(pa.timestamp("us", "UTC")))
+    for name, tables in {"both": (us, ns), "us": (us,), "ns": (ns,)}.items():
+        (tmp_path / name).mkdir()
+        for number, table in enumerate(tables):
+            pq.write_table(table, tmp_path / name / f"{number}.parquet")
+
+    def slices(name: str, reader: str) -> NDArray[np.int64]:
+        source = source_of(spark, InputSettings(path=str(tmp_path / name), reader=reader), [grid])
+        rows = count_bounded(source, [grid], Sample(10**6, 6, KEY), KEY, 2).toArrow().to_batches()
+        found = sum_packed(rows, 16)
+        return np.array([found[layer].sum() for layer in range(grid.slices)])
+
+    np.testing.assert_array_equal(slices("us", "direct"), [9, 15, 21, 15])
+    np.testing.assert_array_equal(slices("both", "direct"), [18, 30, 42, 30])
+    np.testing.assert_array_equal(slices("us", "spark") + slices("ns", "spark"), slices("both", "direct"))
+
+
 def test_a_file_that_lacks_a_column_gives_nothing(tmp_path: Path) -> None:
     pq.write_table(pings(20).drop_columns(["lon"]), tmp_path / "less.parquet")
     split = Split((tmp_path / "less.parquet").as_uri(), 0, 10**9)
@@ -93,7 +132,14 @@ def test_names_may_differ_in_case_from_file_to_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("column", "kind"), [("lat", pa.string()), ("ts", pa.int64()), ("ts", pa.timestamp("us")), ("user_id", pa.string())]
+    ("column", "kind"),
+    [
+        ("lat", pa.string()),
+        ("ts", pa.int64()),
+        ("ts", pa.timestamp("us")),
+        ("user_id", pa.string()),
+        ("user_id", pa.uint64()),  # though these ids would fit: whether a file is read depends on no row of it
+    ],
 )
 def test_a_column_of_another_type_is_refused_not_converted(tmp_path: Path, column: str, kind: pa.DataType) -> None:
     """Seconds taken for microseconds would put people elsewhere, silently."""
@@ -184,7 +230,7 @@ def test_what_needs_spark_goes_through_spark(
     spark: SparkSession, tmp_path: Path, written: Callable[[SparkSession, Path, pa.Table], InputSettings]
 ) -> None:
     """With the counts of the same pings in plain Parquet, but for the type of ids, which decides what is kept."""
-    table = pings(ids=pa.string() if written is as_csv else pa.int64())
+    table = pings(ids=pa.string() if written in (as_csv, as_user_folders) else pa.int64())
     settings = written(spark, tmp_path / "input", table)
     source = source_of(spark, settings, [GRID])
     assert isinstance(source, ThroughSpark)

@@ -176,7 +176,7 @@ def _checked(file: pq.ParquetFile, name: str, kind: pa.DataType) -> pa.DataType:
     instant = pa.types.is_timestamp(theirs) and (theirs.tz is not None or _is_int96(file, name))
     fits = {
         pa.string(): pa.types.is_string(theirs) or pa.types.is_large_string(theirs),
-        pa.int64(): pa.types.is_integer(theirs),
+        pa.int64(): pa.types.is_integer(theirs) and theirs != pa.uint64(),  # whose largest do not fit
         pa.float64(): pa.types.is_floating(theirs),
     }.get(kind, instant)
     if not fits:
@@ -186,11 +186,21 @@ def _checked(file: pq.ParquetFile, name: str, kind: pa.DataType) -> pa.DataType:
 
 def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
     """To our type. A time too far away for microseconds becomes null: it lies in no period."""
+    if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
+        return _floored(column).view(kind)
     if pa.types.is_timestamp(column.type) and column.type.unit == "ms":
         number = column.view(pa.int64())
         held = pc.and_(pc.less_equal(number, _MOST_MILLISECONDS), pc.greater_equal(number, -_MOST_MILLISECONDS))
         column = pc.if_else(held, column, pa.scalar(None, column.type))
     return column.cast(kind)
+
+
+def _floored(nanoseconds: pa.Array) -> pa.Array:
+    """Whole microseconds, so that before 1970 too no time moves into the next slice."""
+    # floor_temporal would wrap around at the earliest of times.
+    number = nanoseconds.view(pa.int64())
+    towards_zero = pc.divide(number, 1000)
+    return pc.subtract(towards_zero, pc.less(number, pc.multiply(towards_zero, 1000)).cast(pa.int64()))
 
 
 def _is_int96(file: pq.ParquetFile, name: str) -> bool:

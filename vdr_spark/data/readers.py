@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ByteType,
@@ -33,10 +33,21 @@ from pyspark.sql.types import (
 
 from vdr_spark.config.release import absolute
 from vdr_spark.config.settings import InputSettings
+from vdr_spark.data.headers import LONGEST_LINE, check_headers
 from vdr_spark.data.layouts import CANONICAL, LAYOUTS, Layout
 from vdr_spark.data.timestamps import instant, is_time
 from vdr_spark.errors import InvalidInput
+from vdr_spark.session import settings_of_spark
 
+# Otherwise Spark looks at the names of all folders to tell what they are: `user_id=1` and `user_id=01` would be
+# one user, the number 1, unless somebody else's folder is called `user_id=abc`.
+_FOLDERS_ARE_TEXT = {"spark.sql.sources.partitionColumnTypeInference.enabled": "false"}
+# Spark ends the job at a line with more columns than its parser has room for, 20480 by default. So Hadoop skips
+# longer lines (it counts the line's end too), and there is room for every column of the others.
+_LINE_LIMITS = {
+    "mapreduce.input.linerecordreader.line.maxlength": str(LONGEST_LINE + 3),
+    "maxColumns": str(LONGEST_LINE + 4),
+}
 _PLAIN_TYPES: dict[str, tuple[type[DataType], ...]] = {
     "user_id": (StringType, LongType, IntegerType, ShortType, ByteType),
     "lat": (DoubleType, FloatType),
@@ -90,7 +101,8 @@ def plain_columns(spark: SparkSession, settings: InputSettings) -> dict[str, str
     stored = _open(spark, settings, layout)
     theirs = {ours: _find(ours, stored, settings, layout) for ours in CANONICAL}
     plain = all(isinstance(column.dataType, _PLAIN_TYPES[ours]) for ours, column in theirs.items())
-    in_folders = any(f"/{column.name}=" in unquote(file) for column in theirs.values() for file in stored.inputFiles())
+    files = [unquote(file) for file in stored.inputFiles()]
+    in_folders = any(f"/{column.name}=" in file for column in theirs.values() for file in files)
     return {ours: column.name for ours, column in theirs.items()} if plain and not in_folders else None
 
 
@@ -105,12 +117,10 @@ def _text_pattern(layout: Layout, settings: InputSettings) -> str | None:
 def _open(spark: SparkSession, settings: InputSettings, layout: Layout) -> DataFrame:
     form = _format(settings, layout)
     try:
-        if form == "csv":
-            return _open_csv(spark, settings, layout)
-        if form == "parquet" and DeltaTable.isDeltaTable(spark, settings.path):
-            # The folder also holds files that Delta has retired: deleted people would come back.
-            raise InvalidInput(f"{settings.path} is a Delta table; set input.format: delta")
-        return spark.read.format(form).load(settings.path)
+        if form == "delta":
+            return spark.read.format(form).load(settings.path)
+        with settings_of_spark(spark, _FOLDERS_ARE_TEXT):
+            return _open_files(spark, settings, layout)
     except AnalysisException as problem:
         raise InvalidInput(_why_not_opened(problem, form, settings.path)) from None
     except (PySparkException, Py4JJavaError):
@@ -119,6 +129,28 @@ def _open(spark: SparkSession, settings: InputSettings, layout: Layout) -> DataF
             f"input.path: {settings.path} cannot be opened as {form}; set input.format to what it is, "
             "or mend the files and the rights to read them"
         ) from None
+
+
+def _open_files(spark: SparkSession, settings: InputSettings, layout: Layout) -> DataFrame:
+    if _format(settings, layout) == "csv":
+        stored = _open_csv(spark, settings, layout)
+    elif DeltaTable.isDeltaTable(spark, settings.path):
+        # The folder also holds files that Delta has retired: deleted people would come back.
+        raise InvalidInput(f"{settings.path} is a Delta table; set input.format: delta")
+    else:
+        stored = spark.read.parquet(settings.path)
+    _check_folders(stored.inputFiles(), settings.path)
+    return stored
+
+
+def _check_folders(files: Sequence[str], path: str) -> None:
+    """Refuse files of which some lie in folders such as `user_id=1`, some not: Spark would silently leave these out."""
+    columns = {tuple(re.findall(r"/([^/=]+)=[^/]*(?=/)", file.lower())) for file in files}
+    if len(columns) > 1:
+        raise InvalidInput(
+            f"input.path: either all files at {path} lie in folders called column=value, of the same columns, or none "
+            "does; move those that lie elsewhere"
+        )
 
 
 def _why_not_opened(problem: AnalysisException, form: str, path: str) -> str:
@@ -134,26 +166,39 @@ def _why_not_opened(problem: AnalysisException, form: str, path: str) -> str:
 
 def _open_csv(spark: SparkSession, settings: InputSettings, layout: Layout) -> DataFrame:
     """Text files, every field as text: what the text means is decided by casts that give null, not errors."""
-    reader = spark.read.options(**{"sep": settings.separator} | layout.csv)
+    reader = spark.read.options(**{"sep": settings.separator} | layout.csv | _LINE_LIMITS)
     if layout.fields or not settings.header:
-        names = layout.fields or _positions(settings)
-        stored = reader.schema(_all_text(names)).csv(settings.path)
+        stored = _by_position(reader, layout.fields or _positions(settings), settings.path)
     else:
-        names = reader.option("header", True).csv(settings.path).columns
-        if not names:
-            raise InvalidInput(f"input.path: the CSV files at {settings.path} are empty, they lack a header")
-        # Spark logs a header that differs from the first file's, and in a file without one that is a person's
-        # row. So header lines are read as rows, and left out by what stands in their first column.
-        stored = reader.schema(_all_text(names)).option("header", False).csv(settings.path)
-        stored = stored.where(~F.coalesce(_quoted(names[0]) == F.lit(names[0]), F.lit(False)))
+        stored = _below_headers(reader, settings.path)
     if layout.user_in_file_name is not None:
         found = F.regexp_extract(F.col("_metadata.file_name"), layout.user_in_file_name, 1)
         stored = stored.withColumn(layout.columns["user_id"], F.nullif(found, F.lit("")))
     return stored
 
 
-def _all_text(names: Sequence[str]) -> StructType:
-    return StructType([StructField(name, StringType()) for name in names])
+def _below_headers(reader: DataFrameReader, path: str) -> DataFrame:
+    """The rows of files with a header, under its names."""
+    opened = reader.option("header", True).csv(path)
+    check_headers(opened.inputFiles(), path)
+    names = opened.columns
+    if not names:
+        raise InvalidInput(f"input.path: the CSV files at {path} are empty, they lack a header")
+    # Spark logs a header that is not the expected one, and in a file that was changed a moment ago that may be a
+    # person's row. So header lines are read as rows, and left out by what stands in their first column.
+    stored = _by_position(reader.option("header", False), names, path)
+    return stored.where(~F.coalesce(_quoted(names[0]) == F.lit(names[0]), F.lit(False)))
+
+
+def _by_position(reader: DataFrameReader, names: Sequence[str], path: str) -> DataFrame:
+    stored = reader.schema(StructType([StructField(name, StringType()) for name in names])).csv(path)
+    if stored.columns[: len(names)] != list(names):
+        # Spark takes such a column from the folders, and then looks for the others one place too far left.
+        raise InvalidInput(
+            f"input.path: the CSV files at {path} and the folders that they lie in, called column=value, have a column "
+            "in common; leave it out of the files, or rename the folders"
+        )
+    return stored
 
 
 def _positions(settings: InputSettings) -> list[str]:

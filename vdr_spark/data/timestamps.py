@@ -70,6 +70,12 @@ def _epoch(value: Column) -> Column:
         F.when(number.between(-(10**11), 10**11), number * 1_000_000)
         .when(number.between(-(10**14), 10**14), number * 1_000)
         .when(number.between(-(10**17), 10**17), number)
-        .otherwise(F.call_function("div", number, F.lit(1_000)))  # `/` would round to the next slice
+        .otherwise(_floor(number))
     )
     return F.timestamp_micros(micros)
+
+
+def _floor(nanoseconds: Column) -> Column:
+    """Whole microseconds: no time moves into the next slice. (`/` would round, `div` goes towards zero.)"""
+    below = F.when(nanoseconds % 1_000 < 0, 1).otherwise(0)
+    return F.call_function("div", nanoseconds, F.lit(1_000)) - below

@@ -33,6 +33,7 @@ from pyspark.sql.types import (
 
 from vdr_spark.config.release import absolute
 from vdr_spark.config.settings import InputSettings
+from vdr_spark.data.footers import check_types
 from vdr_spark.data.headers import LONGEST_LINE, check_headers
 from vdr_spark.data.layouts import CANONICAL, LAYOUTS, Layout
 from vdr_spark.data.timestamps import instant, is_time
@@ -49,10 +50,17 @@ _LINE_LIMITS = {
     "maxColumns": str(LONGEST_LINE + 4),
 }
 _PLAIN_TYPES: dict[str, tuple[type[DataType], ...]] = {
-    "user_id": (StringType, LongType, IntegerType, ShortType, ByteType),
-    "lat": (DoubleType, FloatType),
-    "lon": (DoubleType, FloatType),
+    "user_id": (StringType, LongType),
+    "lat": (DoubleType,),
+    "lon": (DoubleType,),
     "ts": (TimestampType,),
+}
+# Spark would read the ids of all files in as many bits as one file has, and cut off the rest of longer ones.
+_WIDEST: dict[type[DataType], DataType] = {
+    ByteType: LongType(),
+    ShortType: LongType(),
+    IntegerType: LongType(),
+    FloatType: DoubleType(),
 }
 _EXPECTED = {
     "user_id": "a string or an integer",
@@ -75,6 +83,8 @@ def read_pings(spark: SparkSession, settings: InputSettings) -> DataFrame:
     stored = _open(spark, settings, layout)
     theirs = {ours: _find(ours, stored, settings, layout) for ours in CANONICAL}
     _check_types(theirs, settings)
+    if _format(settings, layout) == "parquet":
+        check_types(stored.inputFiles(), {field.name: field.dataType for field in theirs.values()}, settings.path)
     columns = {ours: _quoted(column.name) for ours, column in theirs.items()}
     zone = settings.timezone or layout.timezone
     pings = stored.select(
@@ -138,9 +148,15 @@ def _open_files(spark: SparkSession, settings: InputSettings, layout: Layout) ->
         # The folder also holds files that Delta has retired: deleted people would come back.
         raise InvalidInput(f"{settings.path} is a Delta table; set input.format: delta")
     else:
-        stored = spark.read.parquet(settings.path)
+        widest = _widest(spark.read.parquet(settings.path).schema)
+        stored = spark.read.schema(widest).parquet(settings.path)
     _check_folders(stored.inputFiles(), settings.path)
     return stored
+
+
+def _widest(schema: StructType) -> StructType:
+    kinds = {field.name: _WIDEST.get(type(field.dataType), field.dataType) for field in schema}
+    return StructType([StructField(field.name, kinds[field.name], field.nullable, field.metadata) for field in schema])
 
 
 def _check_folders(files: Sequence[str], path: str) -> None:

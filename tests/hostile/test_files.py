@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.hostile.pings import NO_NOISE, Small, counted, places
+from tests.hostile.pings import NO_NOISE, READERS, K, Small, counted, places, write
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.data.headers import LONGEST_LINE
 from vdr_spark.data.readers import read_pings
@@ -165,4 +165,47 @@ def test_a_header_as_long_as_may_be(spark: SparkSession, small_config: Small, en
         assert read_pings(spark, config.input).count() == 1
     file.write_bytes(end.join(["x" + long, *lines(config, "u", [3])]).encode())
     with pytest.raises(InvalidInput, match="of at most 65536 bytes"):
+        read_pings(spark, config.input)
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("narrow", [pa.int8(), pa.uint8(), pa.int16(), pa.int32()], ids=str)
+def test_short_ids_in_one_file_shorten_nobodys(
+    spark: SparkSession, small_config: Small, narrow: pa.DataType, reader: str
+) -> None:
+    """Spark takes the types from the first file by name; 256 users would share the lowest byte of their ids."""
+    config = small_config(*NO_NOISE, f"input.reader={reader}")
+    write(config, "a", user_id=pa.array([1], narrow), **places(config.domain, [100]))
+    wide = pa.int64() if narrow == pa.int32() else pa.int32()
+    ids = np.repeat(1 + (np.arange(20) << (32 if wide == pa.int64() else 16)), 9)
+    write(config, "b", user_id=pa.array(ids, wide), **places(config.domain, np.repeat(np.arange(20), 9)))
+    np.testing.assert_array_equal(counted(spark, config)[1:20], K)
+
+
+@pytest.mark.parametrize("name", ["a", "z"])
+@pytest.mark.parametrize("other", [pa.timestamp("us"), pa.timestamp("ns"), pa.int64(), pa.string()], ids=str)
+def test_times_of_another_sort_in_one_file_are_refused(
+    spark: SparkSession, small_config: Small, other: pa.DataType, name: str
+) -> None:
+    """Whichever file Spark takes the types from: with a wall clock's, everybody's instants would be read as Tokyo's."""
+    config = small_config(*NO_NOISE, "input.timezone=Asia/Tokyo")
+    theirs, hers = places(config.domain, range(100)), places(config.domain, [100])
+    write(config, "m", user_id=pa.array(map(str, range(100))), **theirs)
+    write(config, name, user_id=pa.array(["anna"]), **hers | {"ts": hers["ts"].cast(other, safe=False)})
+    with pytest.raises(InvalidInput, match=r"column `ts` of .* has in some files other types") as refusal:
+        read_pings(spark, config.input)
+    assert "anna" not in str(refusal.value)
+
+
+def test_nanoseconds_first_do_not_make_numbers_of_others_times(spark: SparkSession, small_config: Small) -> None:
+    """Spark would take all times for numbers, and tell the unit of each by its size: 19 January 1970 is now in 2020."""
+    config = small_config(*NO_NOISE)
+    where = places(config.domain, [3])
+    seconds = pa.array([int(config.domain.start.timestamp()) * 1000]).cast(pa.timestamp("us", "UTC"))
+    write(config, "m", user_id=pa.array(["u"]), **where | {"ts": seconds})
+    assert counted(spark, config).sum() == 0
+    write(config, "z", user_id=pa.array(["v"]), **where | {"ts": where["ts"].cast(pa.timestamp("ns", "UTC"))})
+    assert counted(spark, config).sum() == 1
+    write(config, "a", user_id=pa.array(["v"]), **where | {"ts": where["ts"].cast(pa.timestamp("ns", "UTC"))})
+    with pytest.raises(InvalidInput, match=r"other types than the other files' \(instant, instant in nanoseconds\)"):
         read_pings(spark, config.input)

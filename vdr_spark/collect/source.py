@@ -26,6 +26,7 @@ from pyspark.sql.types import StringType
 
 from vdr_spark.collect.locate import PING_COLUMNS
 from vdr_spark.config.settings import InputSettings
+from vdr_spark.data.footers import INSTANT, INSTANT_NS, NUMBER, TEXT, WHOLE_NUMBER, column_in, parquet_file, sort_of
 from vdr_spark.data.readers import plain_columns, read_pings
 from vdr_spark.errors import InvalidInput
 from vdr_spark.grid import Grid
@@ -41,6 +42,12 @@ _BY_ROWS = {
 _SPLIT = 128 << 20  # bytes of a file that one task reads, as Spark would cut it
 _ROWS_A_BATCH = 1 << 16
 _MOST_MILLISECONDS = (2**63 - 1) // 1000  # that microseconds can hold
+_SORTS = {
+    pa.string(): {TEXT},
+    pa.int64(): {WHOLE_NUMBER},
+    pa.float64(): {NUMBER},
+    pa.timestamp("us", "UTC"): {INSTANT, INSTANT_NS},
+}
 
 
 class Source(Protocol):
@@ -140,9 +147,9 @@ def splits_of(uri: str) -> Iterator[Split]:
 def read_split(split: Split, columns: dict[str, str], id_type: str) -> Iterator[pa.RecordBatch]:
     """The pings of a split, under our names and types; none of a file that lacks a column, as Spark would see it."""
     try:
-        with pq.ParquetFile(_path(split.uri), coerce_int96_timestamp_unit="us") as file:
+        with parquet_file(_path(split.uri)) as file:
             groups = [group for group in range(file.num_row_groups) if split.begin <= _begin(file, group) < split.end]
-            theirs = [name for ours in PING_COLUMNS if (name := _find(file, columns[ours])) is not None]
+            theirs = [name for ours in PING_COLUMNS if (name := column_in(file, columns[ours])) is not None]
             if not groups or len(theirs) < len(PING_COLUMNS):
                 return
             kinds = [_checked(file, name, kind) for name, kind in zip(theirs, _kinds(id_type), strict=True)]
@@ -159,27 +166,9 @@ def _kinds(id_type: str) -> list[pa.DataType]:
     return [user, pa.float64(), pa.float64(), pa.timestamp("us", "UTC")]
 
 
-def _find(file: pq.ParquetFile, name: str) -> str | None:
-    """The file's own spelling of a column's name: the same, or the only one that differs in case, as Spark does it."""
-    names = file.schema_arrow.names
-    alike = [name] if name in names else [other for other in names if other.lower() == name.lower()]
-    if len(alike) > 1:
-        raise pa.ArrowInvalid("two columns of one name")
-    return alike[0] if alike else None
-
-
 def _checked(file: pq.ParquetFile, name: str, kind: pa.DataType) -> pa.DataType:
     """Our type for a column, unless the file's is of another sort than the first file's: Spark would refuse it too."""
-    theirs = file.schema_arrow.field(name).type
-    theirs = theirs.value_type if pa.types.is_dictionary(theirs) else theirs
-    # INT96 has no zone in Arrow's eyes, and is an instant in Spark's.
-    instant = pa.types.is_timestamp(theirs) and (theirs.tz is not None or _is_int96(file, name))
-    fits = {
-        pa.string(): pa.types.is_string(theirs) or pa.types.is_large_string(theirs),
-        pa.int64(): pa.types.is_integer(theirs) and theirs != pa.uint64(),  # whose largest do not fit
-        pa.float64(): pa.types.is_floating(theirs),
-    }.get(kind, instant)
-    if not fits:
+    if sort_of(file, name) not in _SORTS[kind]:
         raise pa.ArrowInvalid("a column of another type")
     return kind
 
@@ -201,11 +190,6 @@ def _floored(nanoseconds: pa.Array) -> pa.Array:
     number = nanoseconds.view(pa.int64())
     towards_zero = pc.divide(number, 1000)
     return pc.subtract(towards_zero, pc.less(number, pc.multiply(towards_zero, 1000)).cast(pa.int64()))
-
-
-def _is_int96(file: pq.ParquetFile, name: str) -> bool:
-    stored = [file.metadata.schema.column(number) for number in range(len(file.metadata.schema))]
-    return any(column.path == name and column.physical_type == "INT96" for column in stored)
 
 
 def _begin(file: pq.ParquetFile, row_group: int) -> int:

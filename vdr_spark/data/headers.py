@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import posixpath
 import re
-import zlib
 from codecs import BOM_UTF8
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from urllib.parse import unquote
 
+from fsspec import AbstractFileSystem
+
+from vdr_spark.data.glances import glance
 from vdr_spark.errors import InvalidInput
-from vdr_spark.workspace import filesystem
 
 LONGEST_LINE = 1 << 16  # bytes; Spark's parser makes room for as many columns in every file, so not a million
-_AT_ONCE = 16  # files: each is mostly waiting for its store
 _LINE_END = re.compile(rb"[\r\n]")
 _BLANK = bytes(range(33))  # what Java trims, and so what Spark takes for a blank line
 # By the end of the name, in small letters only, as Hadoop tells; the others Spark unpacks and we do not.
@@ -39,15 +37,7 @@ def check_headers(files: Sequence[str], path: str) -> None:
             f"input.header: headers are compared in plain files, .gz and .bz2, and {path} holds others; "
             f"pack them so, {_BY_POSITION}"
         )
-    try:
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            lines = set(pool.map(_first_line_of, files))
-    except (ImportError, OSError, EOFError, ValueError, zlib.error):
-        # These would name the file.
-        raise InvalidInput(
-            f"input.path: a CSV file at {path} cannot be read on the driver, where headers are compared; mend the "
-            f"files and the rights to read them, install fsspec's package for their store, {_BY_POSITION}"
-        ) from None
+    lines = set(glance(files, _first_line_of, path))
     if None in lines or len(lines - {b""}) > 1:
         raise InvalidInput(
             f"input.header: all CSV files at {path} must begin with the same line, to the letter, of at most "
@@ -63,13 +53,7 @@ def first_line(head: bytes) -> bytes | None:
     return next((line for line in lines if line.strip(_BLANK)), None if cut_off else b"")
 
 
-def _first_line_of(uri: str) -> bytes | None:
-    fs, inside = filesystem(_mounted(unquote(uri)))
-    packed = _PACKED.get(posixpath.splitext(inside)[1])
-    with fs.open(inside, "rb", block_size=LONGEST_LINE, compression=packed) as file:
-        return first_line(file.read(LONGEST_LINE + 1))
-
-
-def _mounted(uri: str) -> str:
-    """Databricks mounts volumes as /Volumes, and names their files dbfs:/Volumes/..."""
-    return uri.removeprefix("dbfs:") if uri.startswith("dbfs:/Volumes/") else uri
+def _first_line_of(fs: AbstractFileSystem, file: str) -> bytes | None:
+    packed = _PACKED.get(posixpath.splitext(file)[1])
+    with fs.open(file, "rb", block_size=LONGEST_LINE, compression=packed) as opened:
+        return first_line(opened.read(LONGEST_LINE + 1))

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ByteType,
@@ -33,7 +33,8 @@ from pyspark.sql.types import (
 
 from vdr_spark.config.release import absolute
 from vdr_spark.config.settings import InputSettings
-from vdr_spark.data.headers import LONGEST_LINE, check_headers
+from vdr_spark.data.csv_files import open_csv, quoted
+from vdr_spark.data.footers import check_types
 from vdr_spark.data.layouts import CANONICAL, LAYOUTS, Layout
 from vdr_spark.data.timestamps import instant, is_time
 from vdr_spark.errors import InvalidInput
@@ -42,17 +43,18 @@ from vdr_spark.session import settings_of_spark
 # Otherwise Spark looks at the names of all folders to tell what they are: `user_id=1` and `user_id=01` would be
 # one user, the number 1, unless somebody else's folder is called `user_id=abc`.
 _FOLDERS_ARE_TEXT = {"spark.sql.sources.partitionColumnTypeInference.enabled": "false"}
-# Spark ends the job at a line with more columns than its parser has room for, 20480 by default. So Hadoop skips
-# longer lines (it counts the line's end too), and there is room for every column of the others.
-_LINE_LIMITS = {
-    "mapreduce.input.linerecordreader.line.maxlength": str(LONGEST_LINE + 3),
-    "maxColumns": str(LONGEST_LINE + 4),
-}
 _PLAIN_TYPES: dict[str, tuple[type[DataType], ...]] = {
-    "user_id": (StringType, LongType, IntegerType, ShortType, ByteType),
-    "lat": (DoubleType, FloatType),
-    "lon": (DoubleType, FloatType),
+    "user_id": (StringType, LongType),
+    "lat": (DoubleType,),
+    "lon": (DoubleType,),
     "ts": (TimestampType,),
+}
+# Spark would read the ids of all files in as many bits as one file has, and cut off the rest of longer ones.
+_WIDEST: dict[type[DataType], DataType] = {
+    ByteType: LongType(),
+    ShortType: LongType(),
+    IntegerType: LongType(),
+    FloatType: DoubleType(),
 }
 _EXPECTED = {
     "user_id": "a string or an integer",
@@ -75,7 +77,9 @@ def read_pings(spark: SparkSession, settings: InputSettings) -> DataFrame:
     stored = _open(spark, settings, layout)
     theirs = {ours: _find(ours, stored, settings, layout) for ours in CANONICAL}
     _check_types(theirs, settings)
-    columns = {ours: _quoted(column.name) for ours, column in theirs.items()}
+    if _format(settings, layout) == "parquet":
+        check_types(stored.inputFiles(), {field.name: field.dataType for field in theirs.values()}, settings.path)
+    columns = {ours: quoted(column.name) for ours, column in theirs.items()}
     zone = settings.timezone or layout.timezone
     pings = stored.select(
         columns["user_id"].alias("user_id"),
@@ -133,14 +137,20 @@ def _open(spark: SparkSession, settings: InputSettings, layout: Layout) -> DataF
 
 def _open_files(spark: SparkSession, settings: InputSettings, layout: Layout) -> DataFrame:
     if _format(settings, layout) == "csv":
-        stored = _open_csv(spark, settings, layout)
+        stored = open_csv(spark, settings, layout)
     elif DeltaTable.isDeltaTable(spark, settings.path):
         # The folder also holds files that Delta has retired: deleted people would come back.
         raise InvalidInput(f"{settings.path} is a Delta table; set input.format: delta")
     else:
-        stored = spark.read.parquet(settings.path)
+        widest = _widest(spark.read.parquet(settings.path).schema)
+        stored = spark.read.schema(widest).parquet(settings.path)
     _check_folders(stored.inputFiles(), settings.path)
     return stored
+
+
+def _widest(schema: StructType) -> StructType:
+    kinds = {field.name: _WIDEST.get(type(field.dataType), field.dataType) for field in schema}
+    return StructType([StructField(field.name, kinds[field.name], field.nullable, field.metadata) for field in schema])
 
 
 def _check_folders(files: Sequence[str], path: str) -> None:
@@ -162,56 +172,6 @@ def _why_not_opened(problem: AnalysisException, form: str, path: str) -> str:
     if condition.startswith("DELTA_TABLE_NOT_FOUND") or condition == "DELTA_MISSING_DELTA_TABLE":
         return f"input.path: {path} is no Delta table; set input.format: parquet or csv if it holds such files"
     return f"input.path: {path} cannot be opened as {form} ({condition or 'no reason given'}); set input.format"
-
-
-def _open_csv(spark: SparkSession, settings: InputSettings, layout: Layout) -> DataFrame:
-    """Text files, every field as text: what the text means is decided by casts that give null, not errors."""
-    reader = spark.read.options(**{"sep": settings.separator} | layout.csv | _LINE_LIMITS)
-    if layout.fields or not settings.header:
-        stored = _by_position(reader, layout.fields or _positions(settings), settings.path)
-    else:
-        stored = _below_headers(reader, settings.path)
-    if layout.user_in_file_name is not None:
-        found = F.regexp_extract(F.col("_metadata.file_name"), layout.user_in_file_name, 1)
-        stored = stored.withColumn(layout.columns["user_id"], F.nullif(found, F.lit("")))
-    return stored
-
-
-def _below_headers(reader: DataFrameReader, path: str) -> DataFrame:
-    """The rows of files with a header, under its names."""
-    opened = reader.option("header", True).csv(path)
-    check_headers(opened.inputFiles(), path)
-    names = opened.columns
-    if not names:
-        raise InvalidInput(f"input.path: the CSV files at {path} are empty, they lack a header")
-    # Spark logs a header that is not the expected one, and in a file that was changed a moment ago that may be a
-    # person's row. So header lines are read as rows, and left out by what stands in their first column.
-    stored = _by_position(reader.option("header", False), names, path)
-    return stored.where(~F.coalesce(_quoted(names[0]) == F.lit(names[0]), F.lit(False)))
-
-
-def _by_position(reader: DataFrameReader, names: Sequence[str], path: str) -> DataFrame:
-    stored = reader.schema(StructType([StructField(name, StringType()) for name in names])).csv(path)
-    if stored.columns[: len(names)] != list(names):
-        # Spark takes such a column from the folders, and then looks for the others one place too far left.
-        raise InvalidInput(
-            f"input.path: the CSV files at {path} and the folders that they lie in, called column=value, have a column "
-            "in common; leave it out of the files, or rename the folders"
-        )
-    return stored
-
-
-def _positions(settings: InputSettings) -> list[str]:
-    """Columns of text without a header, as many as `input.columns` needs; or ours, in our order."""
-    if not settings.columns:
-        return list(CANONICAL)
-    numbers = [re.fullmatch(r"_c(\d{1,3})", theirs) for theirs in settings.columns.values()]
-    if len(numbers) < len(CANONICAL) or not all(numbers):
-        raise InvalidInput(
-            "input.columns: files without a header have columns by position; "
-            "give all of user_id, lat, lon, ts as _c0, _c1, ... or set input.header: true"
-        )
-    return [f"_c{i}" for i in range(1 + max(int(number[1]) for number in numbers if number))]
 
 
 def _find(ours: str, stored: DataFrame, settings: InputSettings, layout: Layout) -> StructField:
@@ -255,8 +215,3 @@ def _accepted(ours: str, kind: DataType) -> bool:
     if ours == "ts":
         return is_time(kind)
     return isinstance(kind, NumericType | StringType)
-
-
-def _quoted(name: str) -> Column:
-    """A column by its name, whatever characters that has."""
-    return F.col("`" + name.replace("`", "``") + "`")

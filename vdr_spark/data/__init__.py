@@ -1,6 +1,7 @@
 """Where pings come from: `read_pings` reads the field's formats, `write_synthetic` makes a city up.
 
-`layouts` says what the known datasets look like, `timestamps` makes instants of whatever they call a time.
+`layouts` says what the known datasets look like, `csv_files` opens text, `timestamps` makes instants of whatever they
+call a time. Before any row is read, `headers` and `footers` compare all files, looking by `glances`.
 `synth` runs the generators on Spark. They are NumPy: `power_law` says how many pings a person has, `mixture`
 is the paper's, and a city is made of `ground`, `terrain`, `city`, `roads`, `rhythm`, `people`, in this order.
 """

@@ -98,7 +98,11 @@ def test_another_first_line_is_refused_and_neither_line_nor_file_is_told(
         assert part not in said
 
 
-@pytest.mark.parametrize("content", [b"no gzip at all", gzip.compress(HEADER)[:12], gzip.compress(HEADER)[:10] + b"\7"])
+@pytest.mark.parametrize(
+    "content",
+    [b"no gzip at all", gzip.compress(HEADER)[:12], gzip.compress(HEADER)[:10] + b"\7"],
+    ids=["none", "cut off", "damaged"],
+)
 def test_a_damaged_file_is_refused_and_not_named(tmp_path: Path, content: bytes) -> None:
     said = refusal(written(tmp_path, {"a.csv": HEADER, "anna.csv.gz": content}))
     assert "cannot be read on the driver" in said

@@ -265,7 +265,7 @@ def test_two_draws_that_meet_under_one_id_are_told_apart(
     cheap = small_config("privacy.epsilon=1/100", "privacy.budget=100")
     ledger.reserve(cheap)
     with pytest.raises(LedgerConflict, match=r"another draw under the id meeting-0123456789, at epsilon 1/100"):
-        ledger.reserve(small_config("privacy.epsilon=50"))
+        ledger.reserve(small_config("privacy.epsilon=50", "privacy.budget=100"))
     other_box = small_config("privacy.epsilon=1/100", "grid.cells=17")
     for attempt in (ledger.reserve, lambda config: spend(ledger, config), lambda c: ledger.spending_of(c.draws[-1])):
         with pytest.raises(LedgerConflict, match="another draw under the id"):

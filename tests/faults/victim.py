@@ -44,7 +44,7 @@ class Command:
     def finished_after(self, fault: AtCall, marks: Path) -> subprocess.CompletedProcess[str]:
         """Run it to its end; on its way it must have come by the fault, and survived."""
         marks.mkdir()
-        done = self._run(_environment(INJECT, ROOT) | _armed((fault,), marks))
+        done = self._run(faulty((fault,), marks))
         assert (marks / fault.name).exists(), f"`{fault.name}` was never reached:\n{done.stdout}{done.stderr}"
         return done
 
@@ -65,7 +65,7 @@ class Command:
         with (marks / "said").open("wb") as said:
             process = subprocess.Popen(
                 self._words(),
-                env=_environment(INJECT, ROOT) | _armed(faults, marks),
+                env=faulty(faults, marks),
                 start_new_session=True,
                 stdout=said,
                 stderr=subprocess.STDOUT,
@@ -90,8 +90,10 @@ def _environment(*path: Path) -> dict[str, str]:
     return os.environ | {"PYTHONPATH": os.pathsep.join(map(str, path))}
 
 
-def _armed(faults: tuple[AtCall, ...], marks: Path) -> dict[str, str]:
-    return {"VDR_FAULTS": json.dumps([asdict(fault) for fault in faults]), "VDR_FAULT_MARKS": str(marks)}
+def faulty(faults: tuple[AtCall, ...], marks: Path) -> dict[str, str]:
+    """The environment of a process, and of all that it starts, in which the faults happen."""
+    armed = {"VDR_FAULTS": json.dumps([asdict(fault) for fault in faults]), "VDR_FAULT_MARKS": str(marks)}
+    return _environment(INJECT, ROOT) | armed
 
 
 def _sight(point: Point, output: Path) -> Callable[[float], bool]:

@@ -34,7 +34,7 @@ test: lint ## lint, types and all tests
 audit-test: $(READY) ## the statistical audit at length: hundreds of whole collect jobs (long; never timed)
 	@$(BIN)/python -m pytest -m audits tests/statistical
 
-fault-test: $(READY) ## kill -9 at 83 points of a release, and the same command again after each (hours)
+fault-test: $(READY) ## kill -9 at 83 points of a release, and the same command again after each; speculation on a cluster (over an hour)
 	@$(BIN)/python -m pytest -n 2 --dist load -m faults tests/faults
 
 lint: $(READY) ## ruff (lint and format) and mypy

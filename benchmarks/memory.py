@@ -1,7 +1,7 @@
 """Memory of denoising, in tensors: what is held at the worst moment beside the noisy tensor itself.
 
     python benchmarks/memory.py                               # auto on 576 x 576 x 96, Houston's noise
-    python benchmarks/memory.py --slices 576 --model ridge    # three days of five-minute slices and more
+    python benchmarks/memory.py --slices 576 --model ridge    # 72 days of three-hour slices
     python benchmarks/memory.py --slices 1                    # a single slice
 
 The city is made up: places of very different busyness, busier by day, counted with noise. PyTorch and the rest of the

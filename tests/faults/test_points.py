@@ -1,4 +1,4 @@
-"""Every point by itself: kill -9 there, look, give the same command again. An hour or less, by `make fault-test`."""
+"""Every point by itself: kill -9 there, look, give the same command again. Over an hour, by `make fault-test`."""
 
 from collections.abc import Callable
 from pathlib import Path

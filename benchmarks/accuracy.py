@@ -34,7 +34,6 @@ from numpy.typing import NDArray
 from pyarrow import csv
 
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.data.power_law import PowerLaw
 from vdr_spark.denoise.stage import denoise_tensor
 from vdr_spark.evaluate.metrics import Errors, compare
 from vdr_spark.evaluate.workloads import hotspot_queries, range_queries
@@ -43,6 +42,7 @@ from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
 from vdr_spark.privacy.randomness import seeded_words
 from vdr_spark.progress import Silent
 from vdr_spark.refine import pings_kept, refinement_of
+from vdr_spark.synth.power_law import PowerLaw
 
 FIGURES = ("relative_error", "mae", "rmse", "hotspot_distance", "hotspot_regret")
 _WORKLOAD_SEED = 1

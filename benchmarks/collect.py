@@ -29,7 +29,7 @@ from vdr_spark.collect.source import source_of
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.config.settings import SparkSettings
 from vdr_spark.cost import tasks_for
-from vdr_spark.data.readers import read_pings
+from vdr_spark.pings.readers import read_pings
 from vdr_spark.session import settings_of_spark, spark_session
 
 Total = Callable[[DataFrame], int]

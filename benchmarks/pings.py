@@ -9,9 +9,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from vdr_spark.config import ReleaseConfig, load_config
-from vdr_spark.data.synth import write_synthetic
 from vdr_spark.grid import Grid
 from vdr_spark.session import settings_of_spark
+from vdr_spark.synth.generate import write_synthetic
 
 CONF = Path(__file__).resolve().parents[1] / "conf" / "houston.yaml"
 PINGS_PER_USER = "exponent: 2.018, shift: 25.5, cutoff: 30000"  # a mean of 150, and a few people with very many

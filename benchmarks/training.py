@@ -25,11 +25,11 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from vdr_spark.config.settings import VaeSettings, VqvaeSettings
-from vdr_spark.denoise.autoencoder import autoencoder_prior, held_out_slices
-from vdr_spark.denoise.device import choose_device, is_mixed
-from vdr_spark.denoise.risk import Noise
-from vdr_spark.denoise.slices import read_slices
-from vdr_spark.denoise.training import Run, read_training_log
+from vdr_spark.denoise.estimation.risk import Noise
+from vdr_spark.denoise.networks.device import choose_device, is_mixed
+from vdr_spark.denoise.networks.training import Run, read_training_log
+from vdr_spark.denoise.petastorm_reader import read_slices
+from vdr_spark.denoise.priors.reconstruction import autoencoder_prior, held_out_slices
 from vdr_spark.grid import Box, Grid
 
 NOISE = Noise(9.2)  # Houston's: k = 55, epsilon = 6

@@ -10,12 +10,12 @@ from pyspark.sql import SparkSession
 from tests.conftest import mark_as_generated, write_pings
 from vdr_spark.collect.noisy_slices import live_files
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.denoise.slices import read_slices
+from vdr_spark.denoise.petastorm_reader import read_slices
 from vdr_spark.errors import InvalidConfig, StageMissing
 from vdr_spark.pipeline import run_release, run_stage
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.release.read import read_release
-from vdr_spark.workspace import Workspace
+from vdr_spark.storage.workspace import Workspace
 
 Small = Callable[..., ReleaseConfig]
 

@@ -9,7 +9,7 @@ from vdr_spark.config import ReleaseConfig
 from vdr_spark.privacy.mechanism import mechanism_of
 from vdr_spark.privacy.randomness import seeded_words
 from vdr_spark.refine import Refinement, gamma, kappa, pings_kept, refinement_of
-from vdr_spark.tensor_file import Tensor
+from vdr_spark.storage.tensor_file import Tensor
 
 Small = Callable[..., ReleaseConfig]
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.cost import cost_of_release
 from vdr_spark.privacy.mechanism import noise_variance
-from vdr_spark.workspace import Workspace
+from vdr_spark.storage.workspace import Workspace
 
 # Bytes, from runs of the demo and of 576 x 576 x 96 cells; what they are used for is rounded anyway.
 _CELL_ROW = 10  # a row of `cells` in Parquet: its count and deviation hardly compress, the rest nearly vanishes

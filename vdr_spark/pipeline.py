@@ -10,7 +10,6 @@ from vdr_spark.collect.noisy_slices import is_stored, live_files, remove_strays
 from vdr_spark.collect.stage import collect, layers_of, require_booked
 from vdr_spark.collect.total import settled, workspace_of_draw
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.data.synth import write_synthetic
 from vdr_spark.denoise.stage import denoise
 from vdr_spark.errors import StageMissing
 from vdr_spark.progress import Progress, Silent, spark_task
@@ -18,7 +17,8 @@ from vdr_spark.refine import refine
 from vdr_spark.release.model import Release
 from vdr_spark.release.publish import publish
 from vdr_spark.release.read import read_release
-from vdr_spark.workspace import Workspace
+from vdr_spark.storage.workspace import Workspace
+from vdr_spark.synth.generate import write_synthetic
 
 Stage = Callable[[SparkSession, ReleaseConfig, Progress], bool]
 """A stage returns False where its output was complete and nothing was done."""

@@ -24,10 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.denoise.slices import read_region
+from vdr_spark.denoise.petastorm_reader import read_region
 from vdr_spark.denoise.stage import DENOISED
-from vdr_spark.tensor_file import Tensor, read_tensor, write_tensor
-from vdr_spark.workspace import Workspace, exists, write_json
+from vdr_spark.storage.files import exists, write_json
+from vdr_spark.storage.tensor_file import Tensor, read_tensor, write_tensor
+from vdr_spark.storage.workspace import Workspace
 
 REFINED = "refined.parquet"
 REFINEMENT = "refined.json"

@@ -63,7 +63,7 @@ def test_the_wheel_builds_and_carries_everything(tmp_path: Path) -> None:
     for name in (
         "vdr_spark/resources/log4j2.properties",
         "vdr_spark/py.typed",
-        "vdr_spark/denoise/models/autoencoder.py",
+        "vdr_spark/denoise/networks/autoencoder.py",
     ):
         assert name in names
 

@@ -12,8 +12,8 @@ from scipy.stats import chi2
 
 from vdr_spark.collect import bounding
 from vdr_spark.collect.bounding import Bounding, Sample, SampleKey, Weight, bounding_of
+from vdr_spark.collect.buckets import hash_ids
 from vdr_spark.collect.locate import Located
-from vdr_spark.collect.routing import hash_ids
 from vdr_spark.config.privacy import WEIGHT_UNIT, PrivacySettings
 
 CELL_BITS = 10

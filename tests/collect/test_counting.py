@@ -26,7 +26,7 @@ from pyspark.sql import functions as F
 
 from vdr_spark.collect.bounding import Bounding, Sample, SampleKey, Weight
 from vdr_spark.collect.counting import count_bounded
-from vdr_spark.collect.packing import sum_packed
+from vdr_spark.collect.packed_counts import sum_packed
 from vdr_spark.collect.source import ThroughSpark, source_of
 from vdr_spark.config.privacy import WEIGHT_UNIT
 from vdr_spark.config.settings import InputSettings

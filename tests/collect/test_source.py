@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from vdr_spark.collect import source as source_module
 from vdr_spark.collect.bounding import Sample, SampleKey
 from vdr_spark.collect.counting import count_bounded
-from vdr_spark.collect.packing import sum_packed
+from vdr_spark.collect.packed_counts import sum_packed
 from vdr_spark.collect.source import DirectParquet, Source, Split, ThroughSpark, read_split, source_of, splits_of
 from vdr_spark.config.settings import InputSettings
 from vdr_spark.errors import InvalidInput

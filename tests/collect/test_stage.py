@@ -14,12 +14,12 @@ from tests.conftest import mark_as_generated, write_pings
 from vdr_spark.collect.noisy_slices import live_files
 from vdr_spark.collect.stage import _unreadable, collect
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.denoise.slices import read_region
+from vdr_spark.denoise.petastorm_reader import read_region
 from vdr_spark.errors import BudgetExceeded, InvalidConfig, InvalidInput, LedgerConflict
-from vdr_spark.locks import Busy, exclusive
-from vdr_spark.privacy.book import State
+from vdr_spark.privacy.accounting import State
 from vdr_spark.privacy.ledger import Ledger
-from vdr_spark.workspace import Workspace
+from vdr_spark.storage.locks import Busy, exclusive
+from vdr_spark.storage.workspace import Workspace
 
 Small = Callable[..., ReleaseConfig]
 # So large an epsilon that the noise is zero: the exact bounded counts become visible to a test.

@@ -14,7 +14,7 @@ from vdr_spark.collect.total import Clip, settled
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import LedgerConflict, StageMissing
 from vdr_spark.pipeline import run_release
-from vdr_spark.privacy.book import State
+from vdr_spark.privacy.accounting import State
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.privacy.mechanism import Mechanism
 

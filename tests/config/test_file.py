@@ -7,7 +7,7 @@ import pytest
 
 from vdr_spark.config import ReleaseConfig, load_config
 from vdr_spark.errors import InvalidConfig
-from vdr_spark.workspace import Workspace
+from vdr_spark.storage.workspace import Workspace
 
 Small = Callable[..., ReleaseConfig]
 

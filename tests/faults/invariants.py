@@ -15,13 +15,13 @@ from pyspark.sql import functions as F
 from vdr_spark.collect.noisy_slices import live_files
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.stage import denoise_tensor
-from vdr_spark.privacy.book import State
+from vdr_spark.privacy.accounting import State
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.progress import Silent
 from vdr_spark.refine import pings_of_region, refinement_of
 from vdr_spark.release.publish import is_published
 from vdr_spark.release.read import read_release
-from vdr_spark.workspace import Workspace
+from vdr_spark.storage.workspace import Workspace
 
 Tensor = NDArray[np.int64]
 

@@ -43,10 +43,10 @@ class AtTime:
 Point = AtCall | AtFile | AtTime
 
 COLLECT, SLICES = "vdr_spark.collect.stage", "vdr_spark.collect.noisy_slices"
-LEDGER, TABLES = "vdr_spark.privacy.ledger:Ledger", "vdr_spark.tables"
+LEDGER, TABLES = "vdr_spark.privacy.ledger:Ledger", "vdr_spark.storage.tables"
 DENOISE, REFINE, PUBLISH = "vdr_spark.denoise.stage", "vdr_spark.refine", "vdr_spark.release.publish"
 CREATE, APPEND = f"{TABLES}:create_if_missing", f"{TABLES}:append_once"
-WRITE_JSON, WRITE_TENSOR = "vdr_spark.workspace:write_json", "vdr_spark.tensor_file:write_tensor"
+WRITE_JSON, WRITE_TENSOR = "vdr_spark.storage.files:write_json", "vdr_spark.storage.tensor_file:write_tensor"
 RENAME, WRITE_ROW = "fsspec.implementations.local:LocalFileSystem.mv", "pyarrow.parquet.core:ParquetWriter.write_batch"
 DRAW_NOISE = "vdr_spark.privacy.discrete_laplace:DiscreteLaplace.sample"
 CELL_ROWS = "vdr_spark.grid:Grid.slice_start"  # called once a slice by the task that makes cells of it
@@ -92,9 +92,9 @@ DRAW = (
     AtCall("noisy_slices made and empty", "after", CREATE, about=IN_SLICES),
     AtCall("before noise is drawn", "before", APPEND, about=IN_SLICES),
     AtCall("worker: first pings located", "after", "vdr_spark.collect.locate:locate"),
-    AtCall("worker: pings routed", "after", "vdr_spark.collect.routing:pack_routes"),
-    AtCall("worker: first counts added up", "after", "vdr_spark.collect.packing:add_up"),
-    AtCall("worker: counts of a second task", "after", "vdr_spark.collect.packing:add_up", call=2),
+    AtCall("worker: pings routed", "after", "vdr_spark.collect.buckets:pack_routes"),
+    AtCall("worker: first counts added up", "after", "vdr_spark.collect.packed_counts:add_up"),
+    AtCall("worker: counts of a second task", "after", "vdr_spark.collect.packed_counts:add_up", call=2),
     AtCall("worker: before the first noise", "before", DRAW_NOISE),
     AtCall("worker: one slice has noise", "after", DRAW_NOISE),
     AtCall("worker: three slices have noise", "after", DRAW_NOISE, call=3),
@@ -118,9 +118,9 @@ DRAW = (
 
 POST_PROCESS = (
     AtCall("denoise begins", "before", f"{DENOISE}:denoise"),
-    AtCall("before the tensor is read", "before", "vdr_spark.denoise.slices:read_region"),
-    AtCall("tensor read", "after", "vdr_spark.denoise.slices:read_region"),
-    AtCall("before fusion", "before", "vdr_spark.denoise.fusion:Fusion.fused"),
+    AtCall("before the tensor is read", "before", "vdr_spark.denoise.petastorm_reader:read_region"),
+    AtCall("tensor read", "after", "vdr_spark.denoise.petastorm_reader:read_region"),
+    AtCall("before fusion", "before", "vdr_spark.denoise.estimation.fusion:Fusion.fused"),
     AtCall("denoised, not written", "after", f"{DENOISE}:denoise_tensor"),
     AtCall("notes of denoising under a temporary name", "before", RENAME, about="denoised.json.tmp"),
     AtCall("notes of denoising written", "after", WRITE_JSON, about="denoised.json"),

@@ -16,7 +16,7 @@ from vdr_spark.config import ReleaseConfig, load_config
 from vdr_spark.errors import LedgerConflict
 from vdr_spark.pipeline import run_stage
 from vdr_spark.privacy.ledger import Ledger
-from vdr_spark.workspace import Workspace
+from vdr_spark.storage.workspace import Workspace
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import BudgetExceeded, LedgerConflict
-from vdr_spark.privacy.book import Entry, State
+from vdr_spark.privacy.accounting import Entry, State
 from vdr_spark.privacy.ledger import Ledger
 
 Small = Callable[..., ReleaseConfig]

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.privacy.book import Entry, State
+from vdr_spark.privacy.accounting import Entry, State
 from vdr_spark.privacy.statement import Published, privacy_statement
 
 Small = Callable[..., ReleaseConfig]

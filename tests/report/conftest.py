@@ -10,7 +10,7 @@ from PIL import Image
 
 from vdr_spark.grid import Box, Grid
 from vdr_spark.release.model import Release
-from vdr_spark.workspace import filesystem
+from vdr_spark.storage.files import filesystem
 
 
 @pytest.fixture

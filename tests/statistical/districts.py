@@ -25,7 +25,7 @@ from vdr_spark.collect.noisy_slices import live_files
 from vdr_spark.collect.stage import collect
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.grid import Grid
-from vdr_spark.workspace import Workspace
+from vdr_spark.storage.workspace import Workspace
 
 SLICES = 4
 Integers = NDArray[np.int64]

@@ -17,9 +17,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark import cloudpickle
 
-from vdr_spark.collect.arrays import Codes, Integers, position_in_run, starts_of_runs
 from vdr_spark.collect.bounding import Bounding, Counts, Sample, SampleKey, bounding_of
-from vdr_spark.collect.packing import sum_packed
+from vdr_spark.collect.packed_counts import sum_packed
+from vdr_spark.collect.sorting import Codes, Integers, position_in_run, starts_of_runs
 from vdr_spark.config.privacy import PrivacySettings
 from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
 from vdr_spark.privacy.mechanism import Mechanism

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
-from vdr_spark.audit import audit
+from vdr_spark.audit.checks import audit
 from vdr_spark.cli.console import console
 from vdr_spark.cli.options import open_spark
 from vdr_spark.config import ReleaseConfig

@@ -16,7 +16,7 @@ from vdr_spark.cli.options import Conf, Json, Overrides, open_config, open_spark
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.config.values import parse_epsilon, parse_seconds
 from vdr_spark.errors import InvalidConfig
-from vdr_spark.privacy.book import Account
+from vdr_spark.privacy.accounting import Account
 from vdr_spark.privacy.ledger import Ledger
 
 app = typer.Typer(help="The budget book of a dataset.", no_args_is_help=True)

@@ -14,7 +14,7 @@ from vdr_spark.cli.console import ConsoleProgress, console
 from vdr_spark.cli.evaluate import error_table, save_codes, save_evaluation
 from vdr_spark.cli.options import open_spark
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.denoise.training import read_training_log
+from vdr_spark.denoise.networks.training import read_training_log
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.evaluate.stage import Evaluation, evaluate
 from vdr_spark.grid import Box
@@ -25,7 +25,8 @@ from vdr_spark.query import Forecast, forecast, nearest_hotspot, range_count
 from vdr_spark.release.model import Release
 from vdr_spark.release.read import read_release
 from vdr_spark.report import day_small_multiples, error_bars, forecast_plot, loss_curve
-from vdr_spark.workspace import Workspace, write_json
+from vdr_spark.storage.files import write_json
+from vdr_spark.storage.workspace import Workspace
 
 
 def run_demo(config: ReleaseConfig) -> None:

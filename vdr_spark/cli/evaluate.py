@@ -8,11 +8,12 @@ from rich.table import Table
 from vdr_spark.cli.console import caution, console
 from vdr_spark.cli.options import open_spark
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.denoise.priors import network_run
-from vdr_spark.denoise.risk import Noise
+from vdr_spark.denoise.estimation.risk import Noise
+from vdr_spark.denoise.priors.registry import network_run
 from vdr_spark.evaluate.stage import Evaluation, evaluate
 from vdr_spark.report import code_picture, slice_comparison
-from vdr_spark.workspace import Workspace, write_json
+from vdr_spark.storage.files import write_json
+from vdr_spark.storage.workspace import Workspace
 
 
 def run_evaluation(config: ReleaseConfig, reads_the_truth: bool) -> None:
@@ -56,8 +57,8 @@ def save_codes(evaluation: Evaluation, config: ReleaseConfig) -> None:
     """Where the release was made with a codebook: a picture of what it has learnt, into the same folder."""
     if config.denoise.model != "vqvae":
         return
-    from vdr_spark.denoise.autoencoder import trained
-    from vdr_spark.denoise.training import is_finished
+    from vdr_spark.denoise.networks.training import is_finished
+    from vdr_spark.denoise.priors.reconstruction import trained
 
     workspace, grid, busiest = Workspace.of(config), config.domain, _busiest(evaluation)
     noisy, run = evaluation.versions["noisy"], network_run(config, "vqvae", workspace.stage("vqvae"))

@@ -20,9 +20,9 @@ from typing import Protocol
 
 import numpy as np
 
-from vdr_spark.collect.arrays import Codes, Integers, Words, order_by, position_in_run, starts_of_runs
+from vdr_spark.collect.hashing import absorb, mix
 from vdr_spark.collect.locate import Located
-from vdr_spark.collect.mixing import absorb, mix
+from vdr_spark.collect.sorting import Codes, Integers, Words, order_by, position_in_run, starts_of_runs
 from vdr_spark.config.privacy import WEIGHT_UNIT, PrivacySettings
 
 Counts = tuple[Integers, Integers | None]

@@ -13,9 +13,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from vdr_spark.collect.bounding import Bounding, SampleKey
-from vdr_spark.collect.locate import Located, locate
-from vdr_spark.collect.packing import PACKED_SCHEMA, add_up, pack_counts
-from vdr_spark.collect.routing import (
+from vdr_spark.collect.buckets import (
     MOST_ROUTES,
     ROUTED_SCHEMA,
     by_route_and_user,
@@ -24,6 +22,8 @@ from vdr_spark.collect.routing import (
     pack_routes,
     unpack_routes,
 )
+from vdr_spark.collect.locate import Located, locate
+from vdr_spark.collect.packed_counts import PACKED_SCHEMA, add_up, pack_counts
 from vdr_spark.collect.source import Source
 from vdr_spark.grid import Grid
 from vdr_spark.workers import ArrowTask, in_worker

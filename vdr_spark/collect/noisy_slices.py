@@ -19,13 +19,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from vdr_spark.collect.packing import sum_packed
+from vdr_spark.collect.packed_counts import sum_packed
 from vdr_spark.errors import LedgerConflict
 from vdr_spark.privacy.mechanism import Mechanism
 from vdr_spark.privacy.randomness import secure_words, seeded_words
-from vdr_spark.tables import NOISY_SLICES, append_once, create_if_missing, has_commit, read_part
+from vdr_spark.storage.files import filesystem
+from vdr_spark.storage.tables import NOISY_SLICES, append_once, create_if_missing, has_commit, read_part
+from vdr_spark.storage.workspace import Workspace
 from vdr_spark.workers import ArrowTask, in_worker
-from vdr_spark.workspace import Workspace, filesystem
 
 _NOISY = pa.schema([("slice", pa.int32()), ("values", pa.list_(pa.int64()))])
 _DIGESTS = pa.schema([("slice", pa.int32()), ("digest", pa.string())])

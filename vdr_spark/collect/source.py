@@ -26,10 +26,19 @@ from pyspark.sql.types import StringType
 
 from vdr_spark.collect.locate import PING_COLUMNS
 from vdr_spark.config.settings import InputSettings
-from vdr_spark.data.footers import INSTANT, INSTANT_NS, NUMBER, TEXT, WHOLE_NUMBER, column_in, parquet_file, sort_of
-from vdr_spark.data.readers import plain_columns, read_pings
 from vdr_spark.errors import InvalidInput
 from vdr_spark.grid import Grid
+from vdr_spark.pings.parquet_schemas import (
+    INSTANT,
+    INSTANT_NS,
+    NUMBER,
+    TEXT,
+    WHOLE_NUMBER,
+    column_in,
+    parquet_file,
+    sort_of,
+)
+from vdr_spark.pings.readers import plain_columns, read_pings
 from vdr_spark.workers import ArrowTask, TaskProblem, in_worker
 
 # How Spark cuts what it hands to Python into batches: small enough that one side packs while the other unpacks.

@@ -16,15 +16,15 @@ from vdr_spark.collect.source import Source, source_of
 from vdr_spark.collect.total import settled, store_total, workspace_of_draw
 from vdr_spark.config import Draw, ReleaseConfig
 from vdr_spark.cost import tasks_for
-from vdr_spark.data.layouts import LAYOUTS
-from vdr_spark.data.synth import is_generated
 from vdr_spark.errors import InvalidConfig, InvalidInput, LedgerConflict, VdrError
-from vdr_spark.locks import exclusive
-from vdr_spark.privacy.book import Entry, State
+from vdr_spark.pings.layouts import LAYOUTS
+from vdr_spark.privacy.accounting import Entry, State
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.privacy.mechanism import mechanism_of
 from vdr_spark.session import settings_of_spark
-from vdr_spark.workspace import Workspace
+from vdr_spark.storage.locks import exclusive
+from vdr_spark.storage.workspace import Workspace
+from vdr_spark.synth.generate import is_generated
 
 
 def collect(spark: SparkSession, config: ReleaseConfig) -> bool:

@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 
-from vdr_spark.collect.arrays import Codes, Integers, Words
 from vdr_spark.collect.bounding import Counts, SampleKey
 from vdr_spark.collect.counting import count_bounded
 from vdr_spark.collect.locate import Located
 from vdr_spark.collect.noisy_slices import add_noise, is_stored, store_noisy_slices
+from vdr_spark.collect.sorting import Codes, Integers, Words
 from vdr_spark.collect.source import Source
 from vdr_spark.config import Draw, ReleaseConfig
 from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
-from vdr_spark.tables import NOISY_SLICES, read_part
-from vdr_spark.workspace import Workspace
+from vdr_spark.storage.tables import NOISY_SLICES, read_part
+from vdr_spark.storage.workspace import Workspace
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ class Section(BaseModel):
 
 
 class InputSettings(Section):
-    """Where the pings are and what their columns mean. See `vdr_spark.data.layouts` for the names."""
+    """Where the pings are and what their columns mean. See `vdr_spark.pings.layouts` for the names."""
 
     path: Location
     layout: Literal["vdr", "veraset", "gowalla", "foursquare", "cabspotting", "tdrive"] = "vdr"

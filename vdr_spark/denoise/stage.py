@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.denoise.accuracy import Accuracy, estimated_accuracy
-from vdr_spark.denoise.fusion import Fusion
-from vdr_spark.denoise.priors import PRIORS, Prior, Task
-from vdr_spark.denoise.risk import Estimate, Noise
-from vdr_spark.denoise.slices import read_region
+from vdr_spark.denoise.estimation.accuracy import Accuracy, estimated_accuracy
+from vdr_spark.denoise.estimation.fusion import Fusion
+from vdr_spark.denoise.estimation.risk import Estimate, Noise
+from vdr_spark.denoise.petastorm_reader import read_region
+from vdr_spark.denoise.priors.registry import PRIORS, Prior, Task
 from vdr_spark.progress import Progress, Silent
-from vdr_spark.tensor_file import Tensor, write_tensor
-from vdr_spark.workspace import Workspace, exists, write_json
+from vdr_spark.storage.files import exists, write_json
+from vdr_spark.storage.tensor_file import Tensor, write_tensor
+from vdr_spark.storage.workspace import Workspace
 
 DENOISED = "denoised.parquet"
 NOTES = "denoised.json"

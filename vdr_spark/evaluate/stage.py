@@ -11,16 +11,16 @@ from pyspark.sql import SparkSession
 from vdr_spark.collect.noisy_slices import live_files
 from vdr_spark.collect.total import settled
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.data.synth import is_generated
-from vdr_spark.denoise.slices import read_region
+from vdr_spark.denoise.petastorm_reader import read_region
 from vdr_spark.denoise.stage import DENOISED
 from vdr_spark.errors import InvalidConfig, InvalidInput
 from vdr_spark.evaluate.metrics import Errors, compare
 from vdr_spark.evaluate.truth import true_counts
 from vdr_spark.evaluate.workloads import hotspot_queries, range_queries
 from vdr_spark.refine import REFINED, pings_of_region
-from vdr_spark.tensor_file import read_tensor
-from vdr_spark.workspace import Workspace
+from vdr_spark.storage.tensor_file import read_tensor
+from vdr_spark.storage.workspace import Workspace
+from vdr_spark.synth.generate import is_generated
 
 _QUERY_SIDE_CELLS = (1.0, 4.0)  # at the paper's 30 m cells: sides of 30 to 120 m
 _WORKLOAD_SEED = 1  # of the queries asked, not of any noise

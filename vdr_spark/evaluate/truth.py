@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.data.readers import read_pings
+from vdr_spark.pings.readers import read_pings
 
 
 def true_counts(spark: SparkSession, config: ReleaseConfig) -> NDArray[np.float32]:

@@ -22,12 +22,12 @@ from pyspark.sql import SparkSession
 
 from vdr_spark.config import Draw, ReleaseConfig
 from vdr_spark.errors import BudgetExceeded, LedgerConflict
-from vdr_spark.locks import exclusive
-from vdr_spark.privacy import book
-from vdr_spark.privacy.book import Account, Entry, Line, State
-from vdr_spark.privacy.witness import Witness
-from vdr_spark.tables import LEDGER, append_once, create_if_missing, renew_constraints, rows_of
-from vdr_spark.workspace import Workspace
+from vdr_spark.privacy import accounting
+from vdr_spark.privacy.accounting import Account, Entry, Line, State
+from vdr_spark.privacy.ledger_head import Witness
+from vdr_spark.storage.locks import exclusive
+from vdr_spark.storage.tables import LEDGER, append_once, create_if_missing, renew_constraints, rows_of
+from vdr_spark.storage.workspace import Workspace
 
 _ATTEMPTS = 20  # a competitor gets in between at most once per entry it writes
 
@@ -62,17 +62,17 @@ class Ledger:
         return entries
 
     def account(self, dataset: str) -> Account:
-        return book.account(self.entries(), dataset)
+        return accounting.account(self.entries(), dataset)
 
     def state_of(self, draw_id: str) -> State | None:
         """Reserved, spent, or None where the draw was never booked (a refusal books nothing)."""
-        return book.state_of(self.entries(), draw_id)
+        return accounting.state_of(self.entries(), draw_id)
 
     def spending_of(self, draw: Draw) -> Entry | None:
         """The entry that says the draw was made."""
         entries = self.entries()
-        book.check_same_draw(entries, draw)
-        return book.spending_of(entries, draw.draw_id)
+        accounting.check_same_draw(entries, draw)
+        return accounting.spending_of(entries, draw.draw_id)
 
     def grant(self, config: ReleaseConfig, epsilon: Fraction) -> None:
         """Add to a dataset's budget: a decision of people, on record for ever."""
@@ -90,9 +90,11 @@ class Ledger:
         know yet is opened with the budget that its first configuration declares.
         """
         entries = self._write(config, _opening, _opening_cap, *map(_reservation, config.draws))
-        states = [book.state_of(entries, draw.draw_id) for draw in config.draws]
+        states = [accounting.state_of(entries, draw.draw_id) for draw in config.draws]
         if states[-1] is None or None in states:
-            raise BudgetExceeded(_refusal(config, book.wanted(entries, config), book.account(entries, config.dataset)))
+            raise BudgetExceeded(
+                _refusal(config, accounting.wanted(entries, config), accounting.account(entries, config.dataset))
+            )
         return states[-1]
 
     def mark_spent(self, config: ReleaseConfig, draw: Draw, evidence: str) -> None:
@@ -101,7 +103,7 @@ class Ledger:
         Where the book says that something else came of it, this is a second drawing for one price, and refused.
         """
         entries = self._write(config, _spending(draw, evidence))
-        spent = book.spending_of(entries, draw.draw_id)
+        spent = accounting.spending_of(entries, draw.draw_id)
         if spent is not None and spent.evidence not in ("", evidence):
             raise LedgerConflict(
                 f"draw {draw.draw_id} was made before, and the ledger {self._path} has the sum of other numbers than "
@@ -189,14 +191,14 @@ def _opening_cap(entries: Sequence[Entry], config: ReleaseConfig) -> Line | None
 
 def _reservation(draw: Draw) -> Decision:
     def decide(entries: Sequence[Entry], config: ReleaseConfig) -> Line | None:
-        if book.state_of(entries, draw.draw_id) is not None:
-            book.check_same_draw(entries, draw)
+        if accounting.state_of(entries, draw.draw_id) is not None:
+            accounting.check_same_draw(entries, draw)
             return None
         before = config.draws[: config.draws.index(draw)]
-        if any(book.state_of(entries, other.draw_id) is None for other in before):
+        if any(accounting.state_of(entries, other.draw_id) is None for other in before):
             return None  # refused already
         # All draws of the release or none: half of them would be paid for and useless.
-        allowed = book.wanted(entries, config) <= book.account(entries, config.dataset).remaining
+        allowed = accounting.wanted(entries, config) <= accounting.account(entries, config.dataset).remaining
         return _line(State.RESERVED if allowed else State.REFUSED, draw)
 
     return decide
@@ -204,8 +206,8 @@ def _reservation(draw: Draw) -> Decision:
 
 def _spending(draw: Draw, evidence: str) -> Decision:
     def decide(entries: Sequence[Entry], _: ReleaseConfig) -> Line | None:
-        book.check_same_draw(entries, draw)
-        if book.state_of(entries, draw.draw_id) is not State.RESERVED:
+        accounting.check_same_draw(entries, draw)
+        if accounting.state_of(entries, draw.draw_id) is not State.RESERVED:
             return None
         return _line(State.SPENT, draw, evidence)
 

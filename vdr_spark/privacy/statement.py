@@ -14,8 +14,8 @@ from fractions import Fraction
 from typing import Any
 
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.data.layouts import LAYOUTS
-from vdr_spark.privacy.book import Account, Entry, State, account
+from vdr_spark.pings.layouts import LAYOUTS
+from vdr_spark.privacy.accounting import Account, Entry, State, account
 from vdr_spark.privacy.mechanism import noise_variance
 
 UNIT = "user"

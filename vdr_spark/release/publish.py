@@ -15,21 +15,22 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from vdr_spark import tensor_file
 from vdr_spark.collect.stage import require_booked
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.stage import NOTES
 from vdr_spark.errors import StageMissing
-from vdr_spark.privacy.book import Entry
+from vdr_spark.privacy.accounting import Entry
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.privacy.statement import UNIT, Published, privacy_statement
 from vdr_spark.refine import REFINED, REFINEMENT
 from vdr_spark.release.cells import cell_rows
 from vdr_spark.release.read import read_cells
 from vdr_spark.release.statement_page import statement_page
-from vdr_spark.tables import CELLS, RELEASES, append_once, create_if_missing, read_part
+from vdr_spark.storage import tensor_file
+from vdr_spark.storage.files import as_json, exists, read_json, write_text
+from vdr_spark.storage.tables import CELLS, RELEASES, append_once, create_if_missing, read_part
+from vdr_spark.storage.workspace import Workspace
 from vdr_spark.workers import in_worker
-from vdr_spark.workspace import Workspace, as_json, exists, read_json, write_text
 
 
 def publish(spark: SparkSession, config: ReleaseConfig) -> bool:

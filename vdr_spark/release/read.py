@@ -14,7 +14,7 @@ from vdr_spark.config import absolute
 from vdr_spark.errors import StageMissing
 from vdr_spark.grid import Box, Grid
 from vdr_spark.release.model import Release
-from vdr_spark.tables import CELLS, RELEASES, rows_of
+from vdr_spark.storage.tables import CELLS, RELEASES, rows_of
 
 Slices = NDArray[np.float32]
 

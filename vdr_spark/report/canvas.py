@@ -10,7 +10,7 @@ import posixpath
 from typing import TYPE_CHECKING, Any
 
 from vdr_spark.errors import EnvironmentProblem
-from vdr_spark.workspace import filesystem
+from vdr_spark.storage.files import filesystem
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

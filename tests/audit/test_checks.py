@@ -1,0 +1,215 @@
+"""An audit of a right release holds, and each thing that can be wrong makes it fail."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from delta.tables import DeltaTable
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from tests.conftest import ROOT, mark_as_generated, small_overrides, write_pings
+from vdr_spark.audit.checks import audit
+from vdr_spark.cli import main
+from vdr_spark.config import ReleaseConfig, load_config
+from vdr_spark.errors import StageMissing
+from vdr_spark.pipeline import run_release, run_stage
+from vdr_spark.privacy.ledger import Ledger
+from vdr_spark.storage.workspace import Workspace
+
+Small = Callable[..., ReleaseConfig]
+MORE = ("grid.cells=32", "privacy.total_pings=null", "privacy.estimate_total={most_per_user: 100}")
+
+
+@pytest.fixture(scope="module")
+def published(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[ReleaseConfig, Path]:
+    """A release, and a copy of its folder as it was."""
+    folder = tmp_path_factory.mktemp("audited")
+    config = load_config(ROOT / "conf/demo.yaml", [*small_overrides(folder), *MORE])
+    rng = np.random.default_rng(1)
+    cells = np.sort(rng.pareto(1.0, 4000).astype(np.int64) % config.domain.size)
+    write_pings(config.input.path, config.domain, [(user % 500, int(cell)) for user, cell in enumerate(cells)])
+    run_release(spark, config)
+    shutil.copytree(config.output, folder / "copy")
+    return config, folder / "copy"
+
+
+@pytest.fixture
+def release(published: tuple[ReleaseConfig, Path], spark: SparkSession) -> Iterator[ReleaseConfig]:
+    """The release, put right again after a test has spoilt it."""
+    config, copy = published
+    yield config
+    shutil.rmtree(config.output)
+    shutil.copytree(copy, config.output)
+    assert spark._jvm is not None
+    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+
+
+def failed(spark: SparkSession, config: ReleaseConfig) -> dict[str, str]:
+    return {finding.check: finding.found for finding in audit(spark, config) if finding.holds is False}
+
+
+def edit(spark: SparkSession, config: ReleaseConfig, table: str, where: str, **values: str) -> None:
+    """Change rows of a table by hand, append-only or not."""
+    path = Workspace.of(config).table(table)
+    spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('delta.appendOnly' = 'false')")
+    DeltaTable.forPath(spark, path).update(where, {name: F.expr(value) for name, value in values.items()})
+
+
+def test_a_right_release_holds(spark: SparkSession, release: ReleaseConfig, capsys: pytest.CaptureFixture[str]) -> None:
+    findings = {finding.check: finding for finding in audit(spark, release)}
+    assert all(finding.holds for finding in findings.values()), findings
+    assert "claimed 3.50877" in findings["noise"].found
+    overrides = [*small_overrides(Path(release.output).parent), *MORE]
+    arguments = [str(ROOT / "conf/demo.yaml"), *(part for text in overrides for part in ("--set", text))]
+    with pytest.raises(SystemExit) as end:
+        main(["audit", *arguments, "--json"])
+    assert not end.value.code
+    assert json.loads(capsys.readouterr().out)["holds"] is True
+    Path(Workspace.of(release).statement("json")).write_text("{}")
+    with pytest.raises(SystemExit) as end:
+        main(["audit", *arguments])
+    assert end.value.code == 1
+    assert "Not all of it holds" in capsys.readouterr().out
+
+
+def test_a_noisy_tensor_that_was_changed(spark: SparkSession, release: ReleaseConfig) -> None:
+    halved = "transform(values, value -> cast(value / 2 AS bigint))"
+    edit(spark, release, "noisy_slices", f"draw_id = '{release.draw_id}'", values=halved)
+    found = failed(spark, release)
+    assert found.keys() == {"noisy tensor", "noise"}
+    assert "below zero on average" in found["noise"]
+
+
+def test_a_second_drawing_beside_the_first(spark: SparkSession, release: ReleaseConfig) -> None:
+    folder = Path(Workspace.of(release).table("noisy_slices")) / f"draw_id={release.draw_id}"
+    (folder / "part-00009-late.snappy.parquet").write_bytes(b"another drawing")
+    assert failed(spark, release).keys() == {"noisy tensor"}
+
+
+def test_cells_that_were_changed(spark: SparkSession, release: ReleaseConfig) -> None:
+    edit(spark, release, "cells", "slice = 1 AND y = 2 AND x = 3", count="count + 1")
+    assert failed(spark, release).keys() == {"released cells"}
+
+
+def test_a_promise_that_was_changed(spark: SparkSession, release: ReleaseConfig) -> None:
+    edit(spark, release, "releases", "true", epsilon="'0.1'", statement="replace(statement, '57/10', '1/10')")
+    found = failed(spark, release)
+    assert found.keys() == {"release", "statement"}
+    assert found["release"].endswith("in epsilon")
+    assert "exact.epsilon_by_stage.collect" in found["statement"]
+
+
+def test_a_row_that_was_changed(spark: SparkSession, release: ReleaseConfig) -> None:
+    lies = {"k": "777", "total_pings": "1", "south": "-80D", "unit": "'ping'", "dataset": "'zzz'", "slices": "7"}
+    edit(spark, release, "releases", "true", **lies, period_start="period_start + INTERVAL 1 DAY")
+    told = failed(spark, release)["release"].partition(" in ")[2].split(", ")
+    assert set(told) == {*lies, "period_start"}
+
+
+def test_a_statement_that_was_changed_everywhere(spark: SparkSession, release: ReleaseConfig) -> None:
+    lies = {
+        '"sensitivity_l1": 20': '"sensitivity_l1": 1',
+        '"privacy_unit": "user"': '"privacy_unit": "ping"',
+        '"source": "estimated"': '"source": "declared public"',
+        '"epsilon": 6.0': '"epsilon": 0.001',
+        "Whoever sees the release is not": "So is everybody",
+    }
+    text = spark.read.format("delta").load(Workspace.of(release).table("releases")).collect()[0].statement
+    changed = "statement"
+    for said, instead in lies.items():
+        assert said in text
+        changed = f"replace({changed}, '{said}', '{instead}')"
+    edit(spark, release, "releases", "true", statement=changed)
+    for kind in ("json", "html"):
+        Path(Workspace.of(release).statement(kind)).unlink()
+    run_stage("publish", spark, release)  # writes the missing files by the row
+    found = failed(spark, release)
+    assert found.keys() == {"statement"}
+    assert found["statement"].partition(" in ")[2].split(", ") == [
+        "deployment.deployment_model.trust_assumptions",
+        "deployment.privacy_loss.privacy_parameters.epsilon",
+        "exact.privacy_unit",
+        "exact.sensitivity_l1",
+        "exact.total_pings.source",
+    ]
+
+
+def test_a_second_row_of_the_release(spark: SparkSession, release: ReleaseConfig) -> None:
+    path = Workspace.of(release).table("releases")
+    row = spark.read.format("delta").load(path).withColumn("epsilon", F.lit("0.1"))
+    spark.createDataFrame(row.collect(), row.schema).write.format("delta").mode("append").save(path)
+    assert failed(spark, release) == {"release": "2 rows of `releases` say something about it; one may"}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"lon": "if(slice = 5 AND x = 9, lon + 1, lon)"}, "`lon` of the cells with x = 9"),
+        ({"slice_start": "slice_start + INTERVAL 1 HOUR"}, "`slice_start` of the cells with slice = 0"),
+        ({"protected": "false"}, "not all marked"),
+    ],
+)
+def test_cells_that_were_moved(spark: SparkSession, release: ReleaseConfig, change: dict[str, str], words: str) -> None:
+    edit(spark, release, "cells", "true", **change)
+    found = failed(spark, release)
+    assert found.keys() == {"released cells"}
+    assert words in found["released cells"]
+
+
+def cut_off_last_entry(spark: SparkSession, ledger: str) -> None:
+    last = max(Path(ledger).glob("_delta_log/*.json"))
+    last.unlink()
+    (last.parent / f".{last.name}.crc").unlink(missing_ok=True)
+    assert spark._jvm is not None
+    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+
+
+def test_a_ledger_that_was_replaced(spark: SparkSession, release: ReleaseConfig) -> None:
+    ledger, witness = Workspace.of(release).ledger, Path(Workspace.of(release).witness)
+    cut_off_last_entry(spark, ledger)
+    assert "cut off" in failed(spark, release)["ledger"]
+    witness.unlink()  # by someone who knows of it: the release itself remembers who paid
+    assert "had 5 entries, the last of them another than here, where it has 4" in failed(spark, release)["ledger"]
+
+
+def test_a_release_remembers_what_others_had_spent(spark: SparkSession, small_config: Small) -> None:
+    """The last to be published knows of all draws before it: a book cut off behind its own entry does not pass."""
+    first = small_config("privacy.epsilon=1", "privacy.budget=9", "name=first")
+    write_pings(first.input.path, first.domain, [("a", 3)])
+    other = small_config("privacy.epsilon=5", "name=other")
+    for config in (first, other):
+        run_stage("collect", spark, config)
+    run_release(spark, first)
+    assert failed(spark, first).keys() == set()
+    ledger = Ledger.of(spark, first)
+    for _ in range(2):  # what `other` reserved and spent
+        cut_off_last_entry(spark, Workspace.of(first).ledger)
+    Path(Workspace.of(first).witness).unlink()
+    assert ledger.account(first.dataset).committed == 1  # by the book alone, nothing is missing
+    assert "it was cut off or replaced" in failed(spark, first)["ledger"]
+
+
+def test_a_seeded_release_never_holds(spark: SparkSession, small_config: Small) -> None:
+    config = small_config("privacy.test_seed=1")
+    write_pings(config.input.path, config.domain, [("a", 3)])
+    mark_as_generated(config.input.path)
+    run_release(spark, config)
+    assert failed(spark, config).keys() == {"protected"}
+
+
+def test_noise_that_cannot_be_measured_is_not_called_right(spark: SparkSession, small_config: Small) -> None:
+    config = small_config("privacy.epsilon=1e6", "privacy.budget=1e6")
+    write_pings(config.input.path, config.domain, [("a", 3)])
+    run_release(spark, config)
+    findings = {finding.check: finding.holds for finding in audit(spark, config)}
+    assert findings.pop("noise") is None
+    assert all(findings.values())
+
+
+def test_nothing_to_audit(spark: SparkSession, small_config: Small) -> None:
+    with pytest.raises(StageMissing, match="nothing to audit"):
+        audit(spark, small_config())

@@ -1,0 +1,67 @@
+"""Two processes, started as Spark starts them, train the model that one process would."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vdr_spark.config.settings import DenoiseSettings, VqvaeSettings
+from vdr_spark.denoise.estimation.risk import Noise
+from vdr_spark.denoise.networks.checkpoint import load_checkpoint
+from vdr_spark.denoise.networks.distributed import train_together
+from vdr_spark.denoise.networks.training import Line, Run, is_finished, read_training_log
+from vdr_spark.denoise.priors.reconstruction import autoencoder_prior
+from vdr_spark.errors import CheckpointMismatch
+
+NOISE = Noise(2.0)
+TWO = DenoiseSettings(model="vqvae", device="cpu", processes=2)
+# Five images in batches of three: the parts are unequal, and in the last batch one process may have none.
+COMMON = {"epochs": 3, "batch": 3, "channels": 8, "resolutions": 1, "checkpoint_every": 2, "learning_rate": 1e-3}
+
+
+def noisy_city() -> np.ndarray:
+    random = np.random.default_rng(0)
+    city = np.zeros((5, 16, 16))
+    city[:, 8] = 30
+    return (city + random.laplace(scale=2, size=city.shape)).astype(np.float32)
+
+
+def lines(folder: Path) -> list[Line]:
+    log = read_training_log(str(folder))
+    return [{key: value for key, value in line.items() if key not in ("seconds", "waited")} for line in log]
+
+
+@pytest.mark.usefixtures("spark")
+def test_two_processes_train_what_one_would(tmp_path: Path) -> None:
+    settings = VqvaeSettings(codes=8, **COMMON)
+    noisy = noisy_city()
+    alone, _ = autoencoder_prior(noisy, NOISE, Run(settings, str(tmp_path / "alone")))
+    told: list[Line] = []
+    run = Run(settings, str(tmp_path / "together"), progress=told.append)
+    train_together(noisy, NOISE, run, TWO)
+    assert is_finished(run)
+    for ours, theirs in zip(lines(tmp_path / "together"), lines(tmp_path / "alone"), strict=True):
+        assert ours == pytest.approx(theirs, rel=2e-3, abs=2e-3)
+    together, _ = autoencoder_prior(noisy, NOISE, run)
+    np.testing.assert_allclose(together(noisy), alone(noisy), rtol=0.02, atol=0.02)
+    assert [line["epoch"] for line in told] == [1, 2, 3]
+
+
+def test_a_finished_training_starts_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = VqvaeSettings(codes=8, **COMMON)
+    run = Run(settings, str(tmp_path))
+    autoencoder_prior(noisy_city(), NOISE, run)
+    monkeypatch.setattr("vdr_spark.denoise.networks.distributed.TorchDistributor", None)
+    train_together(noisy_city(), NOISE, run, TWO)
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_mistake_comes_back_as_a_sentence(tmp_path: Path) -> None:
+    short = VqvaeSettings(codes=8, **COMMON)
+    autoencoder_prior(noisy_city(), NOISE, Run(short, str(tmp_path)))
+    other = Run(short.model_copy(update={"epochs": 9}), str(tmp_path))
+    with pytest.raises(CheckpointMismatch, match="its epochs is 3, not 9"):
+        train_together(noisy_city(), NOISE, other, TWO)
+    kept = load_checkpoint(str(tmp_path))
+    assert kept is not None
+    assert len(kept.log) == 3

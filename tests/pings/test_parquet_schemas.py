@@ -1,0 +1,101 @@
+"""Types are compared by what Spark makes of them, in the files' footers, and no row is looked at."""
+
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql.types import DataType, LongType, StringType, TimestampType
+
+from vdr_spark.errors import InvalidInput
+from vdr_spark.pings.parquet_schemas import check_types, column_in, parquet_file, sort_of
+
+ONE = pa.array([1])
+
+
+def sort(folder: Path, values: pa.Array, **options: Any) -> str:
+    pq.write_table(pa.table({"x": values}), folder / "x.parquet", **options)
+    return sort_of(parquet_file(folder / "x.parquet"), "x")
+
+
+def files(folder: Path, *values: pa.Array) -> list[str]:
+    for number, column in enumerate(values):
+        pq.write_table(pa.table({"x": column}), folder / f"anna{number}.parquet")
+    return [(folder / f"anna{number}.parquet").as_uri() for number in range(len(values))]
+
+
+def refusal(uris: list[str], kind: DataType) -> str:
+    with pytest.raises(InvalidInput) as caught:
+        check_types(uris, {"x": kind}, "the folder")
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+    assert "anna" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("expected", "kinds"),
+    [
+        ("whole number", [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint32()]),
+        ("uint64", [pa.uint64()]),
+        ("number", [pa.float32(), pa.float64()]),
+        ("text", [pa.string(), pa.large_string()]),
+        ("instant", [pa.timestamp("ms", "UTC"), pa.timestamp("us", "UTC"), pa.timestamp("us", "Asia/Tokyo")]),
+        ("instant in nanoseconds", [pa.timestamp("ns", "UTC")]),
+        ("wall clock", [pa.timestamp("ms"), pa.timestamp("us")]),
+        ("wall clock in nanoseconds", [pa.timestamp("ns")]),
+    ],
+)
+def test_types_of_one_sort(tmp_path: Path, expected: str, kinds: list[pa.DataType]) -> None:
+    assert {sort(tmp_path, ONE.cast(kind)) for kind in kinds} == {expected}
+
+
+def test_how_values_are_packed_is_no_type(tmp_path: Path) -> None:
+    assert sort(tmp_path, pa.array(["u"]).dictionary_encode()) == "text"
+    assert sort(tmp_path, ONE.cast(pa.timestamp("us")), use_deprecated_int96_timestamps=True) == "instant"
+
+
+def test_names_are_found_as_spark_finds_them(tmp_path: Path) -> None:
+    pq.write_table(pa.table([ONE, ONE, ONE, ONE], names=["a", "A", "B", "c"]), tmp_path / "x.parquet")
+    file = parquet_file(tmp_path / "x.parquet")
+    assert [column_in(file, name) for name in ("a", "A", "b", "C", "d")] == ["a", "A", "B", "c", None]
+    pq.write_table(pa.table([ONE, ONE], names=["aB", "Ab"]), tmp_path / "y.parquet")
+    with pytest.raises(pa.ArrowInvalid):
+        column_in(parquet_file(tmp_path / "y.parquet"), "ab")
+
+
+def test_files_of_one_sort_pass(tmp_path: Path) -> None:
+    check_types([], {"x": LongType()}, "the folder")
+    check_types(files(tmp_path, ONE, ONE.cast(pa.int8())), {"x": LongType(), "missing": StringType()}, "the folder")
+
+
+def test_files_of_two_sorts_are_refused(tmp_path: Path) -> None:
+    said = refusal(files(tmp_path, ONE, ONE.cast(pa.string()), ONE), LongType())
+    assert "column `x` of the folder has in some files other types than the other files' (text, whole number)" in said
+
+
+def test_nanoseconds_are_a_sort_of_their_own_where_spark_takes_them_for_numbers(tmp_path: Path) -> None:
+    both = files(tmp_path, ONE.cast(pa.timestamp("ns", "UTC")), ONE.cast(pa.timestamp("us", "UTC")))
+    assert "instant in nanoseconds" in refusal(both, LongType())
+    check_types(both[::-1], {"x": TimestampType()}, "the folder")
+
+
+def test_a_damaged_file_is_left_to_whoever_reads_it(tmp_path: Path) -> None:
+    (tmp_path / "torn.parquet").write_bytes(b"PAR1 and no more")
+    check_types([*files(tmp_path, ONE), (tmp_path / "torn.parquet").as_uri()], {"x": LongType()}, "the folder")
+
+
+def test_a_file_that_the_driver_does_not_reach_is_a_sentence(tmp_path: Path) -> None:
+    assert "cannot be read on the driver" in refusal([(tmp_path / "anna.parquet").as_uri()], LongType())
+    assert "install fsspec's package" in refusal(["nowhere://bucket/anna.parquet"], LongType())
+
+
+def test_files_in_an_object_store(tmp_path: Path) -> None:
+    files(tmp_path, ONE, ONE.cast(pa.string()))
+    store = fsspec.filesystem("memory")
+    for number in range(2):
+        store.pipe(f"/footers/anna 100% {number}.parquet", (tmp_path / f"anna{number}.parquet").read_bytes())
+    uris = [f"memory://footers/anna%20100%25%20{number}.parquet" for number in range(2)]
+    check_types(uris[:1], {"x": LongType()}, "the bucket")
+    assert "(text, whole number)" in refusal(uris, LongType())

@@ -1,0 +1,44 @@
+"""How the Delta tables come into being, also where an earlier run was killed while it made them."""
+
+from pathlib import Path
+
+import pytest
+from delta.tables import DeltaTable
+from pyspark.sql import SparkSession
+
+from vdr_spark.errors import InvalidConfig
+from vdr_spark.storage.tables import RELEASES, _remove_log_without_commit, create_if_missing
+
+HALF_A_COMMIT = "_delta_log/.00000000000000000000.json.7b1d.tmp"
+
+
+@pytest.mark.parametrize("left", ["_delta_log/", "_delta_log/_staged_commits/", HALF_A_COMMIT])
+def test_a_table_whose_making_was_killed_is_made(spark: SparkSession, tmp_path: Path, left: str) -> None:
+    leave(tmp_path / "table", left)
+    create_if_missing(spark, str(tmp_path / "table"), RELEASES)
+    assert DeltaTable.isDeltaTable(spark, str(tmp_path / "table"))
+
+
+def test_a_place_that_holds_something_else_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    leave(tmp_path / "table", "notes.txt")
+    with pytest.raises(InvalidConfig, match="no Delta table"):
+        create_if_missing(spark, str(tmp_path / "table"), RELEASES)
+    assert (tmp_path / "table/notes.txt").exists()
+
+
+@pytest.mark.parametrize("left", ["_delta_log/00000000000000000004.json", "_delta_log/4.checkpoint.parquet"])
+def test_a_log_with_commits_is_never_removed(tmp_path: Path, left: str) -> None:
+    """Of a book that lost its beginning, the rest may say what was spent."""
+    leave(tmp_path / "table", left)
+    leave(tmp_path / "table", HALF_A_COMMIT)
+    _remove_log_without_commit(str(tmp_path / "table"))
+    assert (tmp_path / "table" / left).exists()
+
+
+def leave(table: Path, left: str) -> None:
+    """A file with half a line in it, or a folder where the name ends in a slash."""
+    if left.endswith("/"):
+        (table / left).mkdir(parents=True)
+    else:
+        (table / left).parent.mkdir(parents=True, exist_ok=True)
+        (table / left).write_text('{"commitInfo"')

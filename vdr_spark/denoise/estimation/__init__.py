@@ -1,0 +1,1 @@
+"""Estimation: the likelihood of noisy counts, fusion of prior and count, and error estimates without truth."""

@@ -1,0 +1,275 @@
+"""Fusion: a model's output is a prior for each cell, the cell's noisy count is evidence with exactly known noise.
+
+The released value is the posterior mean, its error bar the posterior deviation. The prior of a cell with predicted
+mean mu is a negative binomial around mu, mixed with a heavy tail p(n) ~ (n + 1)**-1.5, because unpredicted spikes
+exist. Cells are sorted into bins by what the model predicts, and into classes by how volatile they are; in each bin
+the mean is calibrated to the noisy counts (noise has mean zero), and dispersion and tail weight maximise the likelihood
+of the noisy counts. At peaks the posterior follows the count, in empty country it follows the model.
+
+The prediction of a cell should contain nothing of the cell's own noise; what little a compressing model such as the
+VQ-VAE lets through is neglected.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
+
+from vdr_spark.denoise.estimation.evenly_spaced import spread_slices
+from vdr_spark.denoise.estimation.likelihood import Axis, heavy_tail, negative_binomial
+from vdr_spark.denoise.estimation.risk import Noise
+from vdr_spark.denoise.priors.volatility import Volatility
+from vdr_spark.progress import Progress, Silent
+from vdr_spark.storage.tensor_file import Tensor
+
+_BINS = 40  # of predicted means, equally wide in the logarithm
+_LEAST_CELLS = 400  # in a bin; sparser ones are joined to their neighbour
+_SMALLEST_MEAN = 1e-4  # predictions below are one bin
+_DISPERSIONS = np.geomspace(0.02, 200, 13)  # r of the negative binomial; the last is as good as Poisson
+_TAIL_WEIGHTS = np.array([1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1])
+
+_CLASSES = 5  # of cells by volatility, equally many
+_FEWEST_SLICES = 4  # that show which cells are volatile
+_SLICES_FOR_CLASSES = 8  # the edges between classes need no more
+
+Array = NDArray[np.float64]
+Slices = NDArray[np.float32]
+Image = NDArray[np.float32]
+
+
+def fuse(prior: Slices, noisy: Slices, noise: Noise, progress: Progress | None = None) -> Tensor:
+    """Posterior means and deviations, and the calibrated prior, from predicted means and noisy counts: all (T, M, M)"""
+    return Fusion.fitted(prior, noisy, noise).fused(prior, noisy, progress)
+
+
+class Fusion:
+    """What was fitted on one tensor: for each class of cells, posteriors by prediction and noisy count."""
+
+    def __init__(self, classes: _Classes, fits: list[_Fit], axis: Axis, noise: Noise) -> None:
+        self._classes, self._fits, self._axis, self._noise = classes, fits, axis, noise
+
+    @classmethod
+    def fitted(cls, prior: Slices, noisy: Slices, noise: Noise) -> Fusion:
+        axis, classes = Axis.of(noisy, noise), _Classes.of(prior, noisy, noise)
+        sums, grid = np.zeros((classes.number, 3, _BINS + 1)), classes.grid
+        members = [classes.of_slice(t, prior[t]) for t in range(len(noisy))]
+        for t, of_slice in enumerate(members):
+            for which in range(classes.number):
+                sums[which] += _sums(grid, prior[t][of_slice == which], noisy[t][of_slice == which])
+        fits = []
+        for which in range(classes.number):
+            bins = _calibrated_bins(grid, sums[which])
+            histogram = np.zeros((len(bins.means), axis.largest + 1))
+            for t, of_slice in enumerate(members):
+                cells = of_slice == which
+                _count(histogram, bins.of(prior[t][cells]), axis.places(noisy[t][cells]))
+            fits.append(_Fit.of(bins, histogram, axis))
+        return cls(classes, fits, axis, noise)
+
+    def fused(self, prior: Slices, noisy: Slices, progress: Progress | None = None) -> Tensor:
+        """All slices of the tensor that it was fitted on."""
+        counts, deviation, mean, spread = (np.empty_like(noisy) for _ in range(4))
+        with (progress or Silent()).task("denoise: fusion", len(noisy)) as update:
+            for t in range(len(noisy)):
+                counts[t], deviation[t] = self.posterior(t, prior[t], noisy[t])
+                mean[t], spread[t] = self.calibrated(t, prior[t])
+                update(t + 1, "")
+        return Tensor(counts, deviation, mean, spread)
+
+    def posterior(self, t: int, prior: Image, noisy: Image) -> tuple[Image, Image]:
+        """Mean and deviation of every cell of slice t. (M, M), (M, M)"""
+        mean, deviation, places = np.empty_like(noisy), np.empty_like(noisy), self._axis.places(noisy)
+        for fit, cells in self._by_class(t, prior):
+            between = fit.bins.between(prior[cells])
+            mean[cells] = between.mixed(fit.means, places[cells])
+            deviation[cells] = between.mixed(fit.deviations, places[cells])
+        beyond = self._axis.is_beyond(noisy)
+        mean[beyond], deviation[beyond] = noisy[beyond], math.sqrt(self._noise.variance)
+        return mean, deviation
+
+    def calibrated(self, t: int, prior: Image) -> tuple[Image, Image]:
+        """Mean and deviation of the prior of slice t, as the noisy counts have put it right. (M, M), (M, M)"""
+        mean, deviation = np.empty_like(prior), np.empty_like(prior)
+        for fit, cells in self._by_class(t, prior):
+            between = fit.bins.between(prior[cells])
+            mean[cells] = between.mixed(fit.bins.means)
+            deviation[cells] = between.mixed(fit.prior_deviations)
+        return mean, deviation
+
+    def _by_class(self, t: int, prior: Image) -> Iterator[tuple[_Fit, NDArray[np.bool_]]]:
+        classes = self._classes.of_slice(t, prior)
+        for which, fit in enumerate(self._fits):
+            yield fit, classes == which
+
+
+@dataclass(frozen=True)
+class _Classes:
+    """Cells by how volatile they are among cells with the same prediction: what is steady is predicted better."""
+
+    grid: Array  # of predictions, as logarithms
+    edges: Array  # of volatility, in every bin of the grid; (bins, classes - 1)
+    volatility: Volatility | None
+
+    @classmethod
+    def of(cls, prior: Slices, noisy: Slices, noise: Noise) -> _Classes:
+        grid = _fine_bins(prior)
+        if len(noisy) < _FEWEST_SLICES:
+            return cls(grid, np.empty((_BINS + 1, 0)), None)
+        volatility = Volatility(noisy, noise.variance)
+        some = spread_slices(len(noisy), _SLICES_FOR_CLASSES)
+        bins = np.concatenate([np.searchsorted(grid, _log(prior[t])).ravel() for t in some])
+        values = np.concatenate([volatility.of(t).ravel() for t in some])
+        order = np.argsort(bins, kind="stable")
+        parts = np.split(values[order], np.cumsum(np.bincount(bins, minlength=_BINS + 1))[:-1])
+        shares = np.arange(1, _CLASSES) / _CLASSES
+        # A bin of few cells is one class: all of it lies below the first edge.
+        enough = _CLASSES * _LEAST_CELLS * len(some) / len(noisy)
+        rows = [np.quantile(part, shares) if len(part) >= enough else np.full(len(shares), np.inf) for part in parts]
+        return cls(grid, np.stack(rows), volatility)
+
+    @property
+    def number(self) -> int:
+        return self.edges.shape[1] + 1
+
+    def of_slice(self, t: int, prior: Image) -> NDArray[np.int8]:
+        """The class of each cell of slice t. (M, M)"""
+        classes = np.zeros(prior.shape, np.int8)
+        if self.volatility is not None:
+            values, bins = self.volatility.of(t), np.searchsorted(self.grid, _log(prior))
+            for edges in self.edges.T:
+                classes += values > edges[bins]
+        return classes
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """One class: its bins of predictions, and what follows in each of them from every noisy count."""
+
+    bins: _Bins
+    means: NDArray[np.float32]  # posterior, in pings, at every place of the axis; (bins, n_max + 1)
+    deviations: NDArray[np.float32]
+    prior_deviations: Array  # (bins,)
+
+    @classmethod
+    def of(cls, bins: _Bins, histogram: Array, axis: Axis) -> _Fit:
+        tables = [_posterior(mean / axis.step, row, axis) for mean, row in zip(bins.means, histogram, strict=True)]
+        means, deviations, spreads = (np.stack(part) * axis.step for part in zip(*tables, strict=True))
+        return cls(bins, means.astype(np.float32), deviations.astype(np.float32), spreads)
+
+
+@dataclass(frozen=True)
+class _Between:
+    """Where predictions lie: the bins on both sides, and how far on the way from the lower to the upper."""
+
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+    weight: NDArray[np.float32]
+
+    def mixed(self, table: NDArray[Any], places: NDArray[np.int64] | None = None) -> NDArray[np.float32]:
+        """What a table over bins, or over bins and places, says at the predictions."""
+        below, above = (self.lower, self.upper) if places is None else ((self.lower, places), (self.upper, places))
+        mixed: NDArray[np.float32] = ((1 - self.weight) * table[below] + self.weight * table[above]).astype(np.float32)
+        return mixed
+
+
+@dataclass(frozen=True)
+class _Bins:
+    """Bins of predicted means: the edges between them, and each one's calibrated mean."""
+
+    edges: Array
+    centres: Array  # log of the predicted mean, where interpolation looks
+    means: Array
+
+    def of(self, prior: NDArray[np.float32]) -> NDArray[np.int64]:
+        return np.searchsorted(self.edges, _log(prior))
+
+    def between(self, prior: NDArray[np.float32]) -> _Between:
+        logs = _log(prior)
+        upper = np.clip(np.searchsorted(self.centres, logs), min(1, len(self.centres) - 1), len(self.centres) - 1)
+        lower = np.maximum(upper - 1, 0)
+        gap = np.maximum(self.centres[upper] - self.centres[lower], 1e-9)
+        weight = np.clip((logs - self.centres[lower]) / gap, 0, 1).astype(np.float32)
+        return _Between(lower, upper, weight)
+
+
+def _log(prior: NDArray[np.float32]) -> NDArray[np.float32]:
+    logs: NDArray[np.float32] = np.log(np.maximum(prior, np.float32(_SMALLEST_MEAN)))
+    return logs
+
+
+def _fine_bins(prior: Slices) -> Array:
+    """Edges of equal steps in the logarithm of predictions."""
+    top = max(float(_log(prior.max())), math.log(_SMALLEST_MEAN) + 1e-3)
+    return np.linspace(math.log(_SMALLEST_MEAN) + 1e-6, top, _BINS)
+
+
+def _sums(grid: Array, prior: NDArray[np.float32], noisy: NDArray[np.float32]) -> Array:
+    """Cells, sums of log prior and of noisy counts in each fine bin. (3, bins)"""
+    logs = _log(prior)
+    number = np.searchsorted(grid, logs)
+    return np.stack([np.bincount(number, weights, minlength=_BINS + 1) for weights in (None, logs, noisy)])
+
+
+def _calibrated_bins(grid: Array, sums: Array) -> _Bins:
+    """Fine bins joined until each holds enough cells, means taken from the noisy counts."""
+    groups = _joined(sums[0])
+    cells, logs, counts = (np.array([row[group].sum() for group in groups]) for row in sums)
+    cells = np.maximum(cells, 1)
+    # A larger prediction means a larger mean: pooling what contradicts that keeps small bins from following noise.
+    rising = isotonic_regression(counts / cells, weights=cells).x
+    means = np.maximum(rising, _SMALLEST_MEAN)
+    edges = np.array([grid[group.stop - 1] for group in groups[:-1]])
+    return _Bins(edges, logs / cells, means)
+
+
+def _joined(cells: Array) -> list[slice]:
+    """Neighbouring bins joined, from the top down, until each group holds enough cells."""
+    groups, stop = [], len(cells)
+    for begin in range(len(cells) - 1, -1, -1):
+        if cells[begin:stop].sum() >= _LEAST_CELLS:
+            groups.append(slice(begin, stop))
+            stop = begin
+    if not groups:
+        return [slice(0, len(cells))]
+    groups[-1] = slice(0, groups[-1].stop)  # what is left over at the bottom
+    return groups[::-1]
+
+
+def _count(histogram: Array, bins: NDArray[np.int64], places: NDArray[np.int64]) -> None:
+    """Add how often each place occurs in each bin. (bins, n_max + 1)"""
+    flat = bins * histogram.shape[1] + places
+    histogram += np.bincount(flat, minlength=histogram.size).reshape(histogram.shape)
+
+
+def _posterior(mean: float, histogram: Array, axis: Axis) -> tuple[Array, Array, float]:
+    """Posterior mean and deviation at every place, and the prior's deviation, under the likeliest prior of a bin."""
+    n = axis.n
+    prior = _likeliest(mean, histogram, axis)
+    mass, first, second = axis.seen(prior * n ** np.arange(3)[:, None])
+    mass = np.maximum(mass, np.finfo(float).tiny)
+    posterior = first / mass
+    spread = math.sqrt(max(0.0, float(prior @ n**2 - (prior @ n) ** 2)))
+    return posterior, np.sqrt(np.maximum(second / mass - posterior**2, 0)), spread
+
+
+def _likeliest(mean: float, histogram: Array, axis: Axis) -> Array:
+    """The mixture of negative binomial and tail under which the bin's noisy counts are most probable."""
+    occurring = np.flatnonzero(histogram)
+    weights, tail = histogram[occurring], heavy_tail(axis.n)
+    seen_tail = axis.seen(tail)[occurring]
+    best, best_score = tail, -np.inf
+    for dispersion in _DISPERSIONS:
+        prior = negative_binomial(axis.n, mean, dispersion)
+        seen = axis.seen(prior)[occurring]
+        for share in _TAIL_WEIGHTS:
+            likelihood = np.maximum((1 - share) * seen + share * seen_tail, np.finfo(float).tiny)
+            score = float(weights @ np.log(likelihood))
+            if score > best_score:
+                best, best_score = (1 - share) * prior + share * tail, score
+    return best

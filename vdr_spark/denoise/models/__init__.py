@@ -1,1 +1,0 @@
-"""Networks, one idea a file: `autoencoder` and its two middles, `vector_quantizer` (the paper's) and `gaussian`."""

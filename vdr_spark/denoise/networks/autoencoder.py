@@ -1,0 +1,98 @@
+"""A convolutional autoencoder of one slice, whose middle is narrow: the paper's model and its continuous sibling.
+
+What repeats (roads, blocks, hours) gets through the middle; noise, which does not repeat, gets lost. With a codebook
+in the middle it is the paper's VQ-VAE, with a Gaussian it is a VAE.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from vdr_spark.denoise.networks.gaussian import Gaussian
+from vdr_spark.denoise.networks.vector_quantizer import VectorQuantizer
+
+STRIDE = 4  # pixels of a slice, along each side, that one place in the middle stands for
+_BLOCKS = 2  # residual blocks, before and after the middle
+
+
+class Drawn(NamedTuple):
+    reconstruction: Tensor  # (B, 1, M, M)
+    indices: Tensor | None  # of codes, (B, M/4, M/4) rounded up; None without a codebook
+    regularisation: Tensor  # (): the quantiser's commitment loss, or the Gaussian's divergence
+
+
+class Autoencoder(nn.Module):
+    """(B, 1, M, M) -> (B, 1, M, M) for any M; a quarter of the resolution in between.
+
+    The middle's contract is `passed_on, indices, regularisation = middle(x)`.
+    """
+
+    def __init__(self, channels: int, middle: nn.Module) -> None:
+        super().__init__()
+        self.encoder = encoder(channels)
+        self.middle = middle
+        self.decoder = decoder(channels)
+
+    def forward(self, x: Tensor) -> Drawn:
+        height, width = x.shape[-2:]
+        # Repeating the edge invents no coast, as zeros would, and works for a 2 x 2 grid, unlike reflection.
+        padded = F.pad(x, (0, -width % STRIDE, 0, -height % STRIDE), mode="replicate")  # (B, 1, M', M')
+        passed_on, indices, regularisation = self.middle(self.encoder(padded))  # (B, 64, M'/4, M'/4)
+        reconstruction = self.decoder(passed_on)[..., :height, :width]  # (B, 1, M, M)
+        return Drawn(reconstruction, indices, regularisation)
+
+
+def vqvae(codes: int = 128, channels: int = 64, decay: float = 0.99, commitment: float = 0.25) -> Autoencoder:
+    """The paper's model."""
+    return Autoencoder(channels, VectorQuantizer(codes, channels, decay, commitment))
+
+
+def vae(channels: int = 64) -> Autoencoder:
+    """The same with a continuous middle."""
+    return Autoencoder(channels, Gaussian(channels))
+
+
+class ResidualBlock(nn.Module):
+    """x + f(x), (B, C, H, W) -> (B, C, H, W)."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.change = nn.Sequential(
+            nn.ReLU(),
+            nn.Conv2d(channels, channels // 2, 3, padding=1),
+            nn.ReLU(),
+            nn.Conv2d(channels // 2, channels, 1),
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        changed: Tensor = x + self.change(x)
+        return changed
+
+
+def encoder(channels: int) -> nn.Sequential:
+    """(B, 1, M, M) -> (B, C, M/4, M/4)"""
+    return nn.Sequential(
+        nn.Conv2d(1, channels // 2, 4, stride=2, padding=1),  # (B, C/2, M/2, M/2)
+        nn.ReLU(),
+        nn.Conv2d(channels // 2, channels, 4, stride=2, padding=1),  # (B, C, M/4, M/4)
+        nn.ReLU(),
+        nn.Conv2d(channels, channels, 3, padding=1),
+        *(ResidualBlock(channels) for _ in range(_BLOCKS)),
+        nn.ReLU(),
+        nn.Conv2d(channels, channels, 1),  # codes may be negative: no ReLU after this
+    )
+
+
+def decoder(channels: int) -> nn.Sequential:
+    """(B, C, M/4, M/4) -> (B, 1, M, M)"""
+    return nn.Sequential(
+        nn.Conv2d(channels, channels, 3, padding=1),  # (B, C, M/4, M/4)
+        *(ResidualBlock(channels) for _ in range(_BLOCKS)),
+        nn.ReLU(),
+        nn.ConvTranspose2d(channels, channels // 2, 4, stride=2, padding=1),  # (B, C/2, M/2, M/2)
+        nn.ReLU(),
+        nn.ConvTranspose2d(channels // 2, 1, 4, stride=2, padding=1),  # (B, 1, M, M)
+    )

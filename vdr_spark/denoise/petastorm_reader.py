@@ -1,0 +1,151 @@
+"""The noisy tensor, read from the Parquet files of the Delta table `noisy_slices`, by Petastorm.
+
+No Spark session and no second copy of the data is needed. What is read is already noisy, so nothing here
+costs privacy; but a slice lost or read twice would spoil a release silently, so every one is accounted for.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from urllib.parse import unquote
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet as pq
+from fsspec.implementations.local import LocalFileSystem
+from numpy.typing import NDArray
+from petastorm import make_batch_reader
+from petastorm.reader import Reader
+
+from vdr_spark.config import ReleaseConfig
+from vdr_spark.errors import InvalidInput, StageMissing
+from vdr_spark.grid import Grid
+from vdr_spark.storage.files import filesystem
+
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+_COLUMNS = ("slice", "values")
+
+
+def read_region(files: Sequence[str], config: ReleaseConfig) -> NDArray[np.float32]:
+    """The noisy counts, in pings, of the configuration's region. (T, M, M)"""
+    layers = sum(grid.slices for grid in config.grids)
+    return read_slices(files, config.domain, config.first_layer, layers) / np.float32(config.privacy.unit)
+
+
+def read_slices(files: Sequence[str], grid: Grid, first: int = 0, layers: int | None = None) -> NDArray[np.float32]:
+    """The noisy numbers of every cell, (T, M, M), from the table's live files: paths or percent-encoded URIs.
+
+    Of `layers` slices that the files hold, those of all regions together, the grid's are T from `first` on.
+
+    Each file holds rows `slice int, values array<bigint>`, the M*M values row by row from the south.
+    Refused are slices that are missing, stand twice, have another length, or hold what is not a number.
+    """
+    if not files:
+        raise StageMissing("the table noisy_slices has no files for this draw; run the collect stage first")
+    tensor = np.empty((grid.slices, grid.cells**2), dtype=np.float32)  # (T, M*M)
+    layers = layers or grid.slices
+    seen = np.zeros(layers, dtype=np.bool_)
+    with _nearby(files) as paths:
+        _check_footers(paths, layers)
+        for numbers, values in _batches(paths, rows=layers):
+            _check_batch(numbers, values, seen, grid)
+            seen[numbers] = True
+            ours = (numbers >= first) & (numbers < first + grid.slices)
+            tensor[numbers[ours] - first] = values[ours]
+    return tensor.reshape(grid.shape)
+
+
+@contextmanager
+def _nearby(files: Sequence[str]) -> Iterator[list[str]]:
+    """The files under plain local names: links to local ones, copies of those in an object store.
+
+    Petastorm takes URLs apart without decoding them, cuts them at `#` and `?`, may read columns out of folder
+    names such as `draw_id=...`, and opens no object store with this pyarrow. Plain names avoid all that.
+    """
+    with tempfile.TemporaryDirectory(prefix="vdr-slices-") as folder:
+        names = [os.path.join(folder, f"{number:05d}.parquet") for number in range(len(files))]
+        for file, name in zip(files, names, strict=True):
+            fs, inside = filesystem(unquote(file) if _URI.match(file) else file)
+            if not fs.isfile(inside):
+                raise InvalidInput(f"the table noisy_slices names a file that is not there: {file}")
+            if isinstance(fs, LocalFileSystem):
+                os.symlink(os.path.abspath(inside), name)
+            else:
+                fs.get_file(inside, name)
+        yield names
+
+
+def _check_footers(paths: Sequence[str], layers: int) -> None:
+    """Refuse, before any row is read, damaged files, other columns, and another number of rows."""
+    rows = 0
+    for path in paths:
+        try:
+            footer = pq.read_metadata(path)
+        except (pyarrow.ArrowException, OSError) as problem:
+            raise InvalidInput(f"a file of noisy_slices is damaged: {problem}") from None
+        missing = set(_COLUMNS) - set(footer.schema.to_arrow_schema().names)
+        if missing:
+            raise InvalidInput(f"a file of noisy_slices lacks the columns {', '.join(sorted(missing))}")
+        rows += footer.num_rows
+    if rows != layers:
+        raise InvalidInput(f"noisy_slices must hold {layers} rows, one a slice, but holds {rows}")
+
+
+def _batches(paths: Sequence[str], rows: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    """Slice numbers (B,) and their values (B, M*M), one row group at a time, until `rows` rows have come.
+
+    Petastorm's pools notice the end of an epoch by a race between two threads: the thread pool may lose the
+    last row groups silently, the pool without threads may wait for ever. So no epoch ends here: the reader
+    would go round and round, and is stopped after the rows that the footers promise. A lost row group then
+    shows as a slice that comes twice.
+    """
+    urls = [f"file://{path}" for path in paths]
+    with (
+        _quiet_petastorm(),
+        make_batch_reader(
+            urls, list(_COLUMNS), reader_pool_type="dummy", shuffle_row_groups=False, num_epochs=None
+        ) as reader,
+    ):
+        while rows > 0:
+            batch = _next_batch(reader)
+            rows -= len(batch[0])
+            yield batch
+
+
+def _next_batch(reader: Reader) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    try:
+        batch = next(reader)
+    except (pyarrow.ArrowException, OSError) as problem:
+        raise InvalidInput(f"a file of noisy_slices is damaged: {problem}") from None
+    except (RuntimeError, AttributeError, TypeError) as problem:
+        # How Petastorm fails to stack rows into a matrix: unequal lengths, or a row that is null.
+        raise InvalidInput("noisy_slices holds slices of different lengths, or null; collect again") from problem
+    return batch.slice, batch.values  # by name: their order changes from run to run
+
+
+@contextmanager
+def _quiet_petastorm() -> Iterator[None]:
+    """Without Petastorm's FutureWarnings: dozens, all about the pyarrow that our pins hold still."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=FutureWarning, module=r"petastorm\.")
+        yield
+
+
+def _check_batch(numbers: NDArray[np.int64], values: NDArray[np.float64], seen: NDArray[np.bool_], grid: Grid) -> None:
+    for number, row in zip(numbers, values, strict=True):
+        if not 0 <= number < len(seen):  # also refuses NaN, which is what null became
+            raise InvalidInput(f"noisy_slices holds slice {number}, but the grid has 0 .. {len(seen) - 1}")
+        if seen[int(number)] or np.count_nonzero(numbers == number) > 1:
+            raise InvalidInput(f"noisy_slices holds slice {number} twice, so another one is missing")
+        if row.size != grid.cells**2:
+            raise InvalidInput(
+                f"slice {number} of noisy_slices has {row.size} values, but the grid has "
+                f"{grid.cells} x {grid.cells} = {grid.cells**2} cells"
+            )
+        if not np.isfinite(row).all():
+            raise InvalidInput(f"slice {number} of noisy_slices holds a value that is not a finite number")

@@ -1,0 +1,79 @@
+"""`temporal`: the prior of a slice is what all other slices saw, smoothed in space. Seconds of CPU.
+
+Noise does not repeat from slice to slice; roads, blocks and habits do. For slice t the model is
+count = activity_t * rate(cell), the rate estimated from the slices other than t by least squares, then smoothed by a
+Gaussian whose width is chosen by the *blind risk*: the prediction of a cell contains nothing of the cell's own noise,
+so mean (noisy - prediction)**2 minus the known variance of the noise estimates its true squared error, from the noisy
+tensor alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vdr_spark.denoise.estimation.evenly_spaced import spread_slices
+from vdr_spark.denoise.priors.activity import slice_activity
+from vdr_spark.denoise.priors.leave_one_out import OtherSlices
+from vdr_spark.denoise.priors.local_mean import neighbours, smoothed
+from vdr_spark.progress import Progress, Silent
+
+_WIDTHS = (
+    0.0,
+    0.5,
+    0.7,
+    1.0,
+    1.4,
+    2.0,
+    2.8,
+    4.0,
+    5.6,
+    8.0,
+)  # of the Gaussian, in cells; steps of about sqrt(2)
+_SLICES_FOR_CHOICE = 12  # the choice of one number needs no more
+
+Slices = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class TemporalPrior:
+    """Predicted mean of every cell (T, M, M), and how it was made."""
+
+    mean: Slices
+    width: float
+    blind_risk: float  # estimated mean squared error of a cell, before fusion
+
+
+def temporal_prior(noisy: Slices, noise_variance: float, progress: Progress | None = None) -> TemporalPrior:
+    """Predict every slice of a noisy tensor (T, M, M) from the other ones."""
+    predictions = _Predictions(noisy, noise_variance)
+    chosen = spread_slices(len(noisy), _SLICES_FOR_CHOICE)
+    risks = {}
+    with (progress or Silent()).task("denoise: temporal prior", len(_WIDTHS) + len(noisy)) as update:
+        for done, width in enumerate(_WIDTHS[1:] if len(noisy) == 1 else _WIDTHS):
+            losses = [np.mean((noisy[t] - predictions.of(t, width)) ** 2) for t in chosen]
+            risks[width] = float(np.mean(losses)) - noise_variance
+            update(done, f"width {width:g}")
+        best = min(risks, key=lambda width: risks[width])
+        mean = np.empty_like(noisy)
+        for t in range(len(noisy)):
+            mean[t] = np.maximum(predictions.of(t, best), 0)
+            update(len(_WIDTHS) + t + 1, f"width {best:g}")
+    return TemporalPrior(mean, best, risks[best])
+
+
+class _Predictions:
+    """Predictions of a slice that contain nothing of a cell's own noise."""
+
+    def __init__(self, noisy: Slices, noise_variance: float) -> None:
+        self._noisy = noisy
+        self._others = OtherSlices(noisy, slice_activity(noisy, noise_variance))
+
+    def of(self, t: int, width: float) -> Slices:
+        """(M, M)"""
+        if len(self._noisy) == 1:
+            return neighbours(self._noisy[0], width)
+        predicted: Slices = np.float32(self._others.activity[t]) * smoothed(self._others.rate(t), width)
+        return predicted

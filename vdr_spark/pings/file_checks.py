@@ -1,0 +1,37 @@
+"""A glance at every file, from the driver, before any row is read: at its first line, or at its footer."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+from urllib.parse import unquote
+
+from fsspec import AbstractFileSystem
+
+from vdr_spark.errors import InvalidInput
+from vdr_spark.storage.files import filesystem
+
+Seen = TypeVar("Seen")
+_AT_ONCE = 16  # files: each is mostly waiting for its store
+
+
+def glance(files: Sequence[str], look: Callable[[AbstractFileSystem, str], Seen], path: str) -> list[Seen]:
+    """What `look` sees in each file at `path`, given as Spark's URIs; refused where one cannot be reached."""
+    try:
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            return list(pool.map(lambda uri: look(*filesystem(_mounted(unquote(uri)))), files))
+    except (ImportError, OSError, EOFError, ValueError, zlib.error):
+        # These would name the file, which may be named after a person.
+        raise InvalidInput(
+            f"input.path: a file at {path} cannot be read on the driver, where files are compared before any row is "
+            "read; mend the files and the rights to read them, or install fsspec's package for their store"
+        ) from None
+
+
+def _mounted(uri: str) -> str:
+    """Databricks names files dbfs:/..., and mounts them under /Volumes and /dbfs."""
+    if uri.startswith("dbfs:/Volumes/"):
+        return uri.removeprefix("dbfs:")
+    return uri.replace("dbfs:/", "/dbfs/", 1) if uri.startswith("dbfs:/") else uri

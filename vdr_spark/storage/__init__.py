@@ -1,0 +1,1 @@
+"""Where things lie, and how they are written once: paths, files, locks, Delta tables, tensors between stages."""

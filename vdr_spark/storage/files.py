@@ -1,0 +1,55 @@
+"""Files by fsspec, on a local disk or in an object store: whole or not there."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from typing import Any
+
+import fsspec
+from fsspec.implementations.local import LocalFileSystem
+
+# Hadoop's names of object stores, and what fsspec calls the same stores.
+_FSSPEC_SCHEMES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfs", "wasb": "abfs"}
+
+
+def filesystem(path: str) -> tuple[fsspec.AbstractFileSystem, str]:
+    """The file system of a path and the path in it, by Hadoop's or by fsspec's name of the store."""
+    scheme, separator, rest = path.partition("://")
+    known = f"{_FSSPEC_SCHEMES.get(scheme, scheme)}{separator}{rest}" if separator else path
+    return fsspec.core.url_to_fs(known)  # type: ignore[no-any-return]
+
+
+def exists(path: str) -> bool:
+    fs, inside = filesystem(path)
+    return bool(fs.exists(inside))
+
+
+def write_text(path: str, content: str) -> None:
+    """Write a small file so that a reader sees either all of it or none."""
+    fs, inside = filesystem(path)
+    fs.makedirs(posixpath.dirname(inside), exist_ok=True)
+    if not isinstance(fs, LocalFileSystem):
+        fs.pipe_file(inside, content.encode())  # whole or not at all, and no right to delete is needed
+        return
+    fs.pipe_file(inside + ".tmp", content.encode())
+    fs.mv(inside + ".tmp", inside)
+
+
+def read_text(path: str) -> str:
+    fs, inside = filesystem(path)
+    content: bytes = fs.cat_file(inside)
+    return content.decode()
+
+
+def as_json(content: dict[str, Any]) -> str:
+    return json.dumps(content, indent=2, sort_keys=True, default=str)
+
+
+def write_json(path: str, content: dict[str, Any]) -> None:
+    write_text(path, as_json(content))
+
+
+def read_json(path: str) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(read_text(path))
+    return content

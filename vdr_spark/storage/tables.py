@@ -1,0 +1,213 @@
+"""The Delta tables: what their columns mean, what they refuse, and how they come into being."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import delta.exceptions.captured  # noqa: F401  makes Python exceptions of Delta's conflicts
+from delta.tables import DeltaTable
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import TimestampType
+
+from vdr_spark.errors import InvalidConfig
+from vdr_spark.storage.files import filesystem
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: columns as (name, type, comment), CHECK constraints by name, and what its files are split by."""
+
+    name: str
+    comment: str
+    columns: tuple[tuple[str, str, str], ...]
+    constraints: dict[str, str]
+    partition: str | None = None
+
+
+LEDGER = Table(
+    "ledger",
+    "The budget book: one row an entry, written before any data are read, never changed.",
+    (
+        ("sequence", "BIGINT", "number of the entry; a number is given out once"),
+        ("dataset", "STRING", "whose people the epsilon protects"),
+        ("draw_id", "STRING", "the drawing of noise it is for; empty for a grant"),
+        ("state", "STRING", "granted, capped, reserved, spent or refused"),
+        ("epsilon", "STRING", "exact, as a decimal or a fraction"),
+        ("recorded_at", "TIMESTAMP", "when"),
+        ("configuration_hash", "STRING", "SHA-256 of the whole configuration"),
+        ("entry_hash", "STRING", "SHA-256 of this entry and the one before it: a chain that shows edits"),
+        ("purpose", "STRING", "of a draw: cells, or total, the number of all pings"),
+        ("per_seconds", "BIGINT", "of a cap: the stretch of time in which no more than its epsilon may be spent"),
+        ("evidence", "STRING", "of a spent draw: SHA-256 of the noisy numbers that were stored"),
+        ("draw_digest", "STRING", "of a draw: SHA-256 of the settings that make it; its id shows the beginning"),
+    ),
+    {"known_state": "state IN ('granted', 'capped', 'reserved', 'spent', 'refused')", "counted": "sequence >= 1"},
+)
+
+NOISY_SLICES = Table(
+    "noisy_slices",
+    "Time slices with their noise, the only thing that later stages read. For private use; safe where protected.",
+    (
+        ("draw_id", "STRING", "the drawing of noise"),
+        ("slice", "INT", "number of the time slice; those of a second region follow those of the first"),
+        ("values", "ARRAY<BIGINT>", "M * M noisy counts, rows from south to north, each from west to east"),
+        ("unit", "BIGINT", "counts are in units of 1 / unit: 1, or more where pings have weights"),
+        ("protected", "BOOLEAN", "false: the noise came from a test seed, anyone can take it away again"),
+    ),
+    {"slice_number": "slice >= 0"},
+    partition="draw_id",
+)
+
+RELEASES = Table(
+    "releases",
+    "One row a published release: what was promised, spent and done.",
+    (
+        ("release_id", "STRING", "names the release in `cells`"),
+        ("draw_id", "STRING", "the drawing of noise it is made from, as in the ledger"),
+        ("region", "STRING", "name of its box, where the draw has several; null where it has one"),
+        ("dataset", "STRING", "whose budget was spent"),
+        ("created", "TIMESTAMP", "when it was published"),
+        ("protected", "BOOLEAN", "false: made with a test seed, protects nobody"),
+        ("period_start", "TIMESTAMP", "start of the first slice"),
+        ("period_end", "TIMESTAMP", "end of the last slice"),
+        ("slice_seconds", "INT", "length of a slice"),
+        ("slices", "INT", "T, number of slices"),
+        ("cells", "INT", "M, rows and columns of the grid"),
+        ("south", "DOUBLE", "southern edge of the box, degrees"),
+        ("west", "DOUBLE", "western edge"),
+        ("north", "DOUBLE", "northern edge"),
+        ("east", "DOUBLE", "eastern edge"),
+        ("unit", "STRING", "who is protected"),
+        ("mechanism", "STRING", "what noise was added"),
+        ("epsilon", "STRING", "privacy loss of the draw, exact"),
+        ("k", "BIGINT", "pings kept of each user"),
+        ("bounding", "STRING", "how they were chosen"),
+        ("total_pings", "BIGINT", "N: declared public, or estimated for a share of epsilon; the statement says which"),
+        ("model", "STRING", "denoiser; where `auto` chose it, the one it chose"),
+        (
+            "estimated_rmse",
+            "DOUBLE",
+            "of a cell's count of kept pings, from the noisy tensor alone; null: too small to tell",
+        ),
+        ("gamma", "DOUBLE", "factor from pings kept to all pings"),
+        ("kappa", "DOUBLE", "share of a cell's deviation from what was expected that is released"),
+        ("code_version", "STRING", "of vdr-spark"),
+        ("configuration_hash", "STRING", "SHA-256 of the whole configuration"),
+        ("statement", "STRING", "the privacy statement, JSON"),
+        ("cells_sha256", "STRING", "SHA-256 of the released counts and deviations, as float32 in order of the cells"),
+        ("ledger_entry", "BIGINT", "number of the ledger's entry that says the draw was spent"),
+        ("ledger_entry_hash", "STRING", "its hash: a ledger that was replaced does not have it"),
+    ),
+    {"positive_gamma": "gamma > 0"},
+)
+
+CELLS = Table(
+    "cells",
+    "Released cells: estimated pings of all users, one row a cell and slice, empty ones too.",
+    (
+        ("release_id", "STRING", "see `releases`"),
+        ("slice", "INT", "number of the time slice"),
+        ("slice_start", "TIMESTAMP", "when it begins"),
+        ("y", "INT", "row, from the south"),
+        ("x", "INT", "column, from the west"),
+        ("lat", "DOUBLE", "latitude of the cell's centre"),
+        ("lon", "DOUBLE", "longitude of the cell's centre"),
+        ("count", "DOUBLE", "estimated number of pings"),
+        ("deviation", "DOUBLE", "error bar, one standard deviation; null where the model gives none"),
+        ("protected", "BOOLEAN", "false: made with a test seed, protects nobody"),
+    ),
+    {
+        "cell_number": "slice >= 0 AND y >= 0 AND x >= 0",
+        "sane_deviation": "deviation IS NULL OR deviation >= 0",
+    },
+    partition="release_id",
+)
+
+
+def create_if_missing(spark: SparkSession, path: str, table: Table) -> None:
+    """Make an append-only table with its comments and constraints, unless it is there."""
+    if DeltaTable.isDeltaTable(spark, path):
+        return
+    _remove_log_without_commit(path)
+    builder = DeltaTable.createIfNotExists(spark).location(path).comment(table.comment)
+    for name, kind, comment in table.columns:
+        builder = builder.addColumn(name, kind, comment=comment)
+    if table.partition:
+        builder = builder.partitionedBy(table.partition)
+    builder = builder.property("delta.appendOnly", "true")
+    for name, rule in table.constraints.items():
+        builder = builder.property(f"delta.constraints.{name}", rule)
+    try:
+        builder.execute()
+    except AnalysisException:
+        raise InvalidConfig(f"{path} holds something that is no Delta table; choose another place for it") from None
+
+
+def _remove_log_without_commit(path: str) -> None:
+    """What a run leaves that was killed just before the table's first commit: Delta takes it for no table, but in use.
+
+    Never a commit, should another process be making one right now: those files are left, and so is their folder.
+    """
+    if has_commit(path):
+        return
+    fs, log = filesystem(f"{path}/_delta_log")
+    with suppress(OSError):
+        for folder, _, files in list(fs.walk(log, topdown=False)):
+            for file in files:
+                fs.rm_file(f"{folder}/{file}")
+            fs.rmdir(folder)
+
+
+def has_commit(path: str) -> bool:
+    """Whether a Delta table was ever committed there, by its files."""
+    fs, log = filesystem(f"{path}/_delta_log")
+    return any(file.endswith((".json", ".parquet")) for file in fs.find(log))
+
+
+def renew_constraints(spark: SparkSession, path: str, table: Table) -> None:
+    """Give a table that an older version made the constraints of this one."""
+    place = f"delta.`{path.replace('`', '``')}`"
+    properties = {row.key: row.value for row in spark.sql(f"SHOW TBLPROPERTIES {place}").collect()}
+    for name, rule in table.constraints.items():
+        if properties.get(f"delta.constraints.{name}") != rule:
+            spark.sql(f"ALTER TABLE {place} DROP CONSTRAINT IF EXISTS {name}")
+            spark.sql(f"ALTER TABLE {place} ADD CONSTRAINT {name} CHECK ({rule})")
+
+
+def append_once(frame: DataFrame, path: str, table: Table, transaction: str, version: int = 1) -> None:
+    """Append in one atomic commit; another append under the same transaction name and version changes nothing.
+
+    Delta keeps name and version in the table's log, so this holds after any crash and between processes. Of two that
+    try at the same moment, the later one gets a `DeltaConcurrentModificationException`.
+    """
+    writer = frame.write.format("delta").mode("append")
+    writer = writer.option("txnAppId", transaction).option("txnVersion", version)
+    writer = writer.option("mergeSchema", "true")  # a table made by an older version gets the columns it lacks
+    if table.partition:
+        writer = writer.partitionBy(table.partition)
+    writer.save(path)
+
+
+def rows_of(frame: DataFrame) -> list[dict[str, Any]]:
+    """All rows, times in UTC. A Row of Spark's has them in the driver's own zone, and does not say so."""
+    times = [field.name for field in frame.schema if isinstance(field.dataType, TimestampType)]
+    numbers = frame.withColumns({name: F.unix_micros(name) for name in times}) if times else frame
+    rows = [row.asDict() for row in numbers.collect()]
+    return [row | {name: _instant(row[name]) for name in times} for row in rows]
+
+
+def _instant(micros: int | None) -> datetime | None:
+    return None if micros is None else datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
+
+
+def read_part(spark: SparkSession, path: str, table: Table, value: str) -> DataFrame | None:
+    """The rows of one draw or release; None where the table does not exist yet."""
+    if not DeltaTable.isDeltaTable(spark, path):
+        return None
+    key = table.partition or table.columns[0][0]
+    return spark.read.format("delta").load(path).where(F.col(key) == value)

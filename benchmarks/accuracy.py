@@ -107,7 +107,10 @@ def main() -> None:
     preset = PRESETS[arguments.preset]
     data = _read(arguments.input, preset.grid(arguments.cells), preset.users)
     grid, truth = data.grid, data.truth
-    print(f"{arguments.preset}: {truth.sum():,.0f} pings on {grid.slices} slices of {grid.cells} x {grid.cells} cells")
+    print(
+        f"{arguments.preset}: {truth.sum():,.0f} pings on {grid.slices} slices of "
+        f"{grid.cells_per_side} x {grid.cells_per_side} cells"
+    )
     side = grid.cell_metres[0]  # of the paper's 30 m: sides of 30 to 120 m
     ranges = range_queries(truth, grid, _WORKLOAD_SEED, side_m=(side, 4 * side))
     hotspots = hotspot_queries(truth, _WORKLOAD_SEED)
@@ -211,7 +214,7 @@ def _configuration(
             "output": "nothing-is-written-here",
             "input": {"path": str(arguments.input)},
             "region": {"south": box.south, "west": box.west, "north": box.north, "east": box.east},
-            "grid": {"cells": arguments.cells or preset.cells},
+            "grid": {"cells_per_side": arguments.cells or preset.cells},
             "period": {
                 "start": preset.start,
                 "end": preset.start.fromtimestamp(
@@ -235,7 +238,7 @@ def _configuration(
 def _noise(config: ReleaseConfig, grid: Grid, draw: int) -> NDArray[np.float64]:
     """Seeded, so that every method sees the same draws."""
     mechanism = DiscreteLaplace(Fraction(config.privacy.scale) * config.privacy.unit)
-    layers = [mechanism.sample(grid.cells**2, seeded_words(draw, number)) for number in range(grid.slices)]
+    layers = [mechanism.sample(grid.cells_per_side**2, seeded_words(draw, number)) for number in range(grid.slices)]
     return np.stack(layers).reshape(grid.shape) / config.privacy.unit
 
 

@@ -287,7 +287,7 @@ def _task(path: Path, config: ReleaseConfig, threads: int, repeats: int) -> Task
         west=box.west,
         north=box.north,
         east=box.east,
-        cells=grid.cells,
+        cells=grid.cells_per_side,
         start_us=round(grid.start.timestamp()) * 1_000_000,
         slice_us=grid.slice_seconds * 1_000_000,
         slices=grid.slices,

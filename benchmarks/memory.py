@@ -100,7 +100,7 @@ def _configuration(model: str, cells: int, slices: int) -> ReleaseConfig:
             "output": "nothing-is-written-here",
             "input": {"path": "nothing-is-read-here"},
             "region": {"center": [29.7604, -95.3698], "side_m": 20_000},
-            "grid": {"cells": cells},
+            "grid": {"cells_per_side": cells},
             "period": {"start": _START, "end": _START + slices * length, "slice": f"{24 // _SLICES_A_DAY}h"},
             "privacy": {"epsilon": EPSILON, "k": K, "total_pings": cells**2 * slices},
             "denoise": {"model": model},
@@ -110,7 +110,7 @@ def _configuration(model: str, cells: int, slices: int) -> ReleaseConfig:
 
 def _noisy_city(config: ReleaseConfig) -> NDArray[np.float32]:
     """Made slice by slice, so that the making leaves no peak of its own. (T, M, M)"""
-    random, cells = np.random.default_rng(0), config.grid.cells
+    random, cells = np.random.default_rng(0), config.grid.cells_per_side
     places = random.gamma(0.1, 8, size=(cells, cells))
     mechanism = DiscreteLaplace(config.privacy.scale)
     noisy = np.empty(config.domain.shape, np.float32)

@@ -95,7 +95,7 @@ def _arguments() -> argparse.Namespace:
 def _store(grid: Grid, folder: Path) -> str:
     """Noisy slices as the collect stage leaves them."""
     random = np.random.default_rng(0)
-    city = random.gamma(0.1, 8, size=grid.cells**2)
+    city = random.gamma(0.1, 8, size=grid.cells_per_side**2)
 
     def row(number: int) -> pa.Table:
         values: NDArray[np.int64] = random.poisson(city) + np.rint(random.laplace(scale=NOISE.scale, size=city.shape))

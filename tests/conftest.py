@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 
 # A city of 16 x 16 cells and one day, small enough to release in seconds.
 SMALL = (
-    "grid.cells=16",
+    "grid.cells_per_side=16",
     "period.end=2020-01-08",
     "synth.pings=6000",
     "privacy.total_pings=6000",
@@ -58,7 +58,7 @@ def demo_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
     request.getfixturevalue("spark")
     folder = tmp_path_factory.mktemp("demo")
     small = yaml.safe_load((ROOT / "conf/demo.yaml").read_text())
-    small["grid"]["cells"] = 24
+    small["grid"]["cells_per_side"] = 24
     small["period"]["end"] = "2020-01-09"
     small["synth"]["pings"] = small["privacy"]["total_pings"] = 60_000
     small["denoise"]["vqvae"] = {"epochs": 2}

@@ -55,10 +55,17 @@ def test_a_stage_too_early_names_the_one_before(
         pytest.param(
             [("one", 5)] * 40, ["privacy.k=1000", "denoise.model=auto"], id="one user, one cell, k above everything"
         ),
-        pytest.param([], ["grid.cells=18", "denoise={model: vqvae, vqvae: {epochs: 1}}"], id="no ping, M = 18, VQ-VAE"),
+        pytest.param(
+            [], ["grid.cells_per_side=18", "denoise={model: vqvae, vqvae: {epochs: 1}}"], id="no ping, M = 18, VQ-VAE"
+        ),
         pytest.param(
             [("a", 3), ("b", 4)],
-            ["period.slice=1d", "grid.cells=9", "privacy.epsilon=1/7", "denoise={model: vae, vae: {epochs: 1}}"],
+            [
+                "period.slice=1d",
+                "grid.cells_per_side=9",
+                "privacy.epsilon=1/7",
+                "denoise={model: vae, vae: {epochs: 1}}",
+            ],
             id="T = 1, epsilon 1/7, VAE",
         ),
     ],

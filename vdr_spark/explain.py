@@ -61,9 +61,9 @@ def _of_region(view: ReleaseConfig) -> str:
 
 def _grid(view: ReleaseConfig) -> str:
     grid = view.domain
-    height, width = grid.cell_metres
+    (height, width), side = grid.cell_metres, grid.cells_per_side
     return (
-        f"  {grid.cells} x {grid.cells} cells of {width:.0f} m x {height:.0f} m, {grid.slices} slices of "
+        f"  {side} x {side} cells of {width:.0f} m x {height:.0f} m, {grid.slices} slices of "
         f"{grid.slice_seconds / 3600:g} h: {grid.size:,} cells{_of_region(view)}"
     )
 

@@ -46,10 +46,10 @@ class Box:
 
 @dataclass(frozen=True)
 class Grid:
-    """`cells` x `cells` x `slices` over a box and a period that starts at `start` (UTC)."""
+    """`cells_per_side` x `cells_per_side` x `slices` over a box and a period that starts at `start` (UTC)."""
 
     box: Box
-    cells: int
+    cells_per_side: int
     start: datetime
     slice_seconds: int
     slices: int
@@ -57,12 +57,12 @@ class Grid:
     @property
     def shape(self) -> tuple[int, int, int]:
         """(T, M, M)."""
-        return self.slices, self.cells, self.cells
+        return self.slices, self.cells_per_side, self.cells_per_side
 
     @property
     def size(self) -> int:
         """m, the number of cells that get noise."""
-        return self.slices * self.cells**2
+        return self.slices * self.cells_per_side**2
 
     @property
     def end(self) -> datetime:
@@ -76,19 +76,19 @@ class Grid:
     def cell_metres(self) -> tuple[float, float]:
         """Height and width of a cell in metres, at the box's middle latitude."""
         middle = math.radians((self.box.south + self.box.north) / 2)
-        height = (self.box.north - self.box.south) / self.cells * METRES_PER_DEGREE
-        width = (self.box.east - self.box.west) / self.cells * METRES_PER_DEGREE * math.cos(middle)
+        height = (self.box.north - self.box.south) / self.cells_per_side * METRES_PER_DEGREE
+        width = (self.box.east - self.box.west) / self.cells_per_side * METRES_PER_DEGREE * math.cos(middle)
         return height, width
 
     # Three factors that both versions of the arithmetic share, so that they round alike.
 
     @property
     def _per_lat(self) -> float:
-        return self.cells / (self.box.north - self.box.south)
+        return self.cells_per_side / (self.box.north - self.box.south)
 
     @property
     def _per_lon(self) -> float:
-        return self.cells / (self.box.east - self.box.west)
+        return self.cells_per_side / (self.box.east - self.box.west)
 
     @property
     def _start_us(self) -> int:
@@ -105,7 +105,7 @@ class Grid:
 
         `ts_us` counts microseconds since 1970 (UTC). NaN and infinite coordinates lie outside.
         """
-        box, last = self.box, self.cells - 1
+        box, last = self.box, self.cells_per_side - 1
         t = (ts_us - self._start_us) // (self.slice_seconds * 1_000_000)
         inside = (lat >= box.south) & (lat < box.north) & (lon >= box.west) & (lon < box.east)
         inside &= (t >= 0) & (t < self.slices)
@@ -113,7 +113,7 @@ class Grid:
             # A product may round up to the edge: what lies inside the box stays in its last row or column.
             y = np.minimum(((lat - box.south) * self._per_lat).astype(np.int64), last)
             x = np.minimum(((lon - box.west) * self._per_lon).astype(np.int64), last)
-        flat: NDArray[np.int64] = (t * self.cells + y) * self.cells + x
+        flat: NDArray[np.int64] = (t * self.cells_per_side + y) * self.cells_per_side + x
         flat[~inside] = -1
         return flat
 
@@ -121,7 +121,7 @@ class Grid:
         """`cell_of` as a Spark column over a timestamp column; null where a ping lies outside."""
         from pyspark.sql import functions as F
 
-        box, last, side = self.box, F.lit(self.cells - 1), F.lit(self.cells)
+        box, last, side = self.box, F.lit(self.cells_per_side - 1), F.lit(self.cells_per_side)
         t = F.floor((F.unix_micros(ts) - F.lit(self._start_us)) / F.lit(self.slice_seconds * 1_000_000))
         y = F.least(F.floor((lat - F.lit(box.south)) * F.lit(self._per_lat)), last)
         x = F.least(F.floor((lon - F.lit(box.west)) * F.lit(self._per_lon)), last)
@@ -152,11 +152,11 @@ class Grid:
 
     def latitudes(self) -> NDArray[np.float64]:
         """Latitude of the centre of every row. (M,)"""
-        return self.box.south + (np.arange(self.cells) + 0.5) / self._per_lat
+        return self.box.south + (np.arange(self.cells_per_side) + 0.5) / self._per_lat
 
     def longitudes(self) -> NDArray[np.float64]:
         """Longitude of the centre of every column. (M,)"""
-        return self.box.west + (np.arange(self.cells) + 0.5) / self._per_lon
+        return self.box.west + (np.arange(self.cells_per_side) + 0.5) / self._per_lon
 
     def slice_start(self, number: int) -> datetime:
         """When a slice begins (UTC)."""

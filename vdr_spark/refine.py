@@ -60,7 +60,7 @@ def refine(files: Sequence[str], config: ReleaseConfig) -> bool:
     workspace = Workspace.of(config)
     if exists(workspace.stage(REFINED)):
         return False
-    denoised = read_tensor(workspace.stage(DENOISED), config.grid.cells)
+    denoised = read_tensor(workspace.stage(DENOISED), config.grid.cells_per_side)
     kept, total = pings_of_region(files, config)
     refinement = refinement_of(config, kept, total, has_prior=denoised.prior is not None)
     notes: dict[str, Any] = {"method": config.refine.method, "gamma": refinement.factor, "kappa": refinement.kappa}

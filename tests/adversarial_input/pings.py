@@ -51,8 +51,8 @@ def counted(spark: SparkSession, config: ReleaseConfig) -> NDArray[np.float64]:
     grid, key = config.domain, SampleKey.drawn()
     source = source_of(spark, config.input, config.grids)
     packed = count_bounded(source, config.grids, bounding_of(config.privacy, grid.size, key), key, 2).toArrow()
-    layers = sum_packed(packed.to_batches(), grid.cells**2)
-    counts = np.zeros((grid.slices, grid.cells**2))
+    layers = sum_packed(packed.to_batches(), grid.cells_per_side**2)
+    counts = np.zeros((grid.slices, grid.cells_per_side**2))
     for layer, values in layers.items():
         counts[layer] = values / config.privacy.unit
     return counts.reshape(-1)

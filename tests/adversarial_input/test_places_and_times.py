@@ -130,7 +130,7 @@ def test_places_at_the_edges(spark: SparkSession, small_config: Small, reader: s
     lat, lon = (axis.ravel() for axis in np.meshgrid([*inside, *outside], [*inside, *outside]))
     times = places(grid, np.zeros(len(lat), dtype=np.int64))["ts"]
     write(config, user_id=pa.array(range(len(lat))), lat=pa.array(lat), lon=pa.array(lon), ts=times)
-    expected = np.zeros((grid.cells, grid.cells))
+    expected = np.zeros((grid.cells_per_side, grid.cells_per_side))
     rows = [min(int((place + 1) * 8), 15) for place in inside]
     for y in rows:
         for x in rows:

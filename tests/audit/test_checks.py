@@ -21,7 +21,7 @@ from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.storage.workspace import Workspace
 
 Small = Callable[..., ReleaseConfig]
-MORE = ("grid.cells=32", "privacy.total_pings=null", "privacy.estimate_total={most_per_user: 100}")
+MORE = ("grid.cells_per_side=32", "privacy.total_pings=null", "privacy.estimate_total={most_per_user: 100}")
 
 
 @pytest.fixture(scope="module")

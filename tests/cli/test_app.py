@@ -29,7 +29,7 @@ def test_help(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "words"),
     [
         (["explain", "nowhere.yaml"], "no configuration file nowhere.yaml"),
-        (["release", str(ROOT / "conf/demo.yaml"), "--set", "grid.cells=-3"], "received -3"),
+        (["release", str(ROOT / "conf/demo.yaml"), "--set", "grid.cells_per_side=-3"], "received -3"),
         (["explain", str(ROOT / "conf/demo.yaml"), "--set", "nonsense"], "--set takes"),
         (["query", "range", str(ROOT / "conf/demo.yaml"), "--at", "here"], "--at takes 2 numbers"),
         (["query", "range", str(ROOT / "conf/demo.yaml"), "--from", "soon"], "--from takes a time"),

@@ -96,7 +96,7 @@ def test_nanoseconds_beside_microseconds_count_as_spark_counts_them(
     spark: SparkSession, tmp_path: Path, year: int
 ) -> None:
     """Each ping a nanosecond from the edge of a slice. Spark reads the two sorts only apart."""
-    grid = Grid(GRID.box, GRID.cells, datetime(year, 1, 1, tzinfo=UTC), 3600, 4)
+    grid = Grid(GRID.box, GRID.cells_per_side, datetime(year, 1, 1, tzinfo=UTC), 3600, 4)
     start = int(grid.start.timestamp()) * 10**9
     edges = [start + hour * 3600 * 10**9 for hour in (0, 1, 1, 2, 2, 2, 3, 3, 3, 3, 4)]
     near = [edge + off for edge in edges for off in (-1001, -1000, -1, 0, 1, 999)]

@@ -16,8 +16,8 @@ Small = Callable[..., ReleaseConfig]
     ("override", "parameter", "rule"),
     [
         ("grid.cels=4", "grid.cels", "not a known setting"),
-        ("grid.cells=1", "grid.cells", "greater than or equal to 2"),
-        ("grid.cells=many", "grid.cells", "valid integer"),
+        ("grid.cells_per_side=1", "grid.cells_per_side", "greater than or equal to 2"),
+        ("grid.cells_per_side=many", "grid.cells_per_side", "valid integer"),
         ("privacy.epsilon=0", "privacy.epsilon", "positive number"),
         ("privacy.epsilon=-1", "privacy.epsilon", "positive number"),
         ("privacy.epsilon=.nan", "privacy.epsilon", "positive number"),
@@ -90,18 +90,18 @@ def test_a_seed_is_refused_where_pings_are_not_generated(small_config: Small) ->
 
 
 def test_the_value_received_is_named(small_config: Small) -> None:
-    with pytest.raises(InvalidConfig, match=r"grid.cells: .*received -3"):
-        small_config("grid.cells=-3")
+    with pytest.raises(InvalidConfig, match=r"grid.cells_per_side: .*received -3"):
+        small_config("grid.cells_per_side=-3")
 
 
 def test_overrides_reach_every_depth(small_config: Small) -> None:
-    config = small_config("grid.cells=288", "denoise.vqvae.epochs=7", "refine.method=gamma", "synth.pings=5e3")
-    assert (config.grid.cells, config.denoise.vqvae.epochs, config.refine.method) == (288, 7, "gamma")
+    config = small_config("grid.cells_per_side=288", "denoise.vqvae.epochs=7", "refine.method=gamma", "synth.pings=5e3")
+    assert (config.grid.cells_per_side, config.denoise.vqvae.epochs, config.refine.method) == (288, 7, "gamma")
     assert config.synth is not None
     assert config.synth.pings == 5000
 
 
-@pytest.mark.parametrize("override", ["grid.cells", "=3", "name.x=3"])
+@pytest.mark.parametrize("override", ["grid.cells_per_side", "=3", "name.x=3"])
 def test_malformed_overrides(small_config: Small, override: str) -> None:
     with pytest.raises(InvalidConfig, match="--set"):
         small_config(override)

@@ -13,7 +13,14 @@ Small = Callable[..., ReleaseConfig]
 @pytest.mark.parametrize(
     "override",
     [
-        *("privacy.k=21", "privacy.epsilon=5", "privacy.test_seed=1", "grid.cells=17", "dataset=other", "name=other"),
+        *(
+            "privacy.k=21",
+            "privacy.epsilon=5",
+            "privacy.test_seed=1",
+            "grid.cells_per_side=17",
+            "dataset=other",
+            "name=other",
+        ),
         *("input.path=elsewhere", "output=elsewhere", "input.columns={ts: seen}", "input.timezone=Asia/Tokyo"),
         *("period.slice=1h", "period.end=2020-01-09", "region.side_m=20001"),
     ],

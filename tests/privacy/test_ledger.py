@@ -266,7 +266,7 @@ def test_two_draws_that_meet_under_one_id_are_told_apart(
     ledger.reserve(cheap)
     with pytest.raises(LedgerConflict, match=r"another draw under the id meeting-0123456789, at epsilon 1/100"):
         ledger.reserve(small_config("privacy.epsilon=50", "privacy.budget=100"))
-    other_box = small_config("privacy.epsilon=1/100", "grid.cells=17")
+    other_box = small_config("privacy.epsilon=1/100", "grid.cells_per_side=17")
     for attempt in (ledger.reserve, lambda config: spend(ledger, config), lambda c: ledger.spending_of(c.draws[-1])):
         with pytest.raises(LedgerConflict, match="another draw under the id"):
             attempt(other_box)

@@ -41,7 +41,7 @@ def test_the_neighbourhood_holds_the_busiest_place_and_stays_on_the_map(peak: tu
 
 def test_the_neighbourhood_has_the_cells_of_the_map() -> None:
     cut = _cut(GRID, (slice(8, 72), slice(0, 64)))
-    assert cut.cells == 64
+    assert cut.cells_per_side == 64
     assert cut.box.south == pytest.approx(29.1)
     assert cut.box.west == -96
     assert cut.cell_metres == pytest.approx(GRID.cell_metres, rel=0.01)

@@ -109,7 +109,7 @@ def run(config: ReleaseConfig, stage: Callable[[], object], extra: Callable[[Rel
 def test_a_user_outside_changes_nothing_and_one_at_the_edges_their_own_cells(
     spark: SparkSession, small_config: Small
 ) -> None:
-    config = small_config("grid.cells=8", "privacy.test_seed=3")
+    config = small_config("grid.cells_per_side=8", "privacy.test_seed=3")
     nobody = run(config, lambda: run_release(spark, config), None)
     outside = run(config, lambda: run_release(spark, config), write_outside)
     edges = run(config, lambda: collect(spark, config), write_edges)
@@ -125,7 +125,7 @@ def test_a_user_outside_changes_nothing_and_one_at_the_edges_their_own_cells(
 
 
 def test_with_real_noise_only_the_noise_differs(spark: SparkSession, small_config: Small) -> None:
-    config = small_config("grid.cells=8")
+    config = small_config("grid.cells_per_side=8")
     without, within = (run(config, lambda: collect(spark, config), extra) for extra in (None, write_edges))
     assert (noisy(without) != noisy(within)).mean() > 0.5
     assert outputs(without, but=NOISE) == outputs(within, but=NOISE)

@@ -61,7 +61,7 @@ def run_in_districts(
     spark: SparkSession, config: ReleaseConfig, chosen: Sequence[Scenario]
 ) -> dict[str, tuple[Outputs, Outputs]]:
     """One collect job: outputs with the user and without, one row a district, for each scenario."""
-    pixels = config.domain.cells**2
+    pixels = config.domain.cells_per_side**2
     shuffled = np.random.default_rng().permutation(pixels)
     parts = [np.array_split(part, 2) for part in np.array_split(shuffled, len(chosen))]
     pings = []

@@ -24,7 +24,7 @@ def config(path: Path, **changes: object) -> ReleaseConfig:
         "input": {"path": str(path)},
         "synth": {"pings": 20_000, "cutoff": 2_000, "seed": 5},
         "region": {"center": [29.7604, -95.3698], "side_m": 20_000},
-        "grid": {"cells": 64},
+        "grid": {"cells_per_side": 64},
         "period": {"start": "2020-01-07", "end": "2020-01-09", "timezone": "America/Chicago"},
         "privacy": {"epsilon": 1, "k": 10, "total_pings": 20_000},
     }
@@ -155,7 +155,7 @@ def test_a_city_of_other_settings_is_refused(spark: SparkSession, tmp_path: Path
         write_synthetic(spark, config(tmp_path / "p", synth={"pings": 600, "cutoff": 100}))
     assert files(tmp_path / "p") == before
     # The grid's cells are nothing to a city.
-    write_synthetic(spark, config(tmp_path / "p", synth={"pings": 500, "cutoff": 100}, grid={"cells": 32}))
+    write_synthetic(spark, config(tmp_path / "p", synth={"pings": 500, "cutoff": 100}, grid={"cells_per_side": 32}))
 
 
 def test_what_cannot_be_generated_is_refused(spark: SparkSession, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from vdr_spark.session import sideways_cautions, spark_session
 Conf = Annotated[Path, typer.Argument(metavar="CONF", help="The configuration, a YAML file; see conf/.")]
 Overrides = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Override a setting, as in grid.cells=288. Repeatable."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a setting, as in grid.cells_per_side=288. Repeatable."),
 ]
 ReadsTheTruth = Annotated[
     bool, typer.Option("--reads-the-truth", help="These pings are not generated, and I may see their truth.")

@@ -80,7 +80,7 @@ def _chunks(batches: Iterable[pa.RecordBatch], grids: Sequence[Grid]) -> Iterato
 
 
 def _counter(grids: Sequence[Grid], bounding: Bounding) -> ArrowTask:
-    cells, cells_per_layer = sum(grid.size for grid in grids), grids[0].cells ** 2
+    cells, cells_per_layer = sum(grid.size for grid in grids), grids[0].cells_per_side ** 2
 
     def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         parts = [bounding.counted(users, code, words) for users, code, words in unpack_routes(batches)]

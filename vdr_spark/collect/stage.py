@@ -118,7 +118,7 @@ def _noisy(spark: SparkSession, source: Source, config: ReleaseConfig) -> DataFr
     key = SampleKey.drawn() if seed is None else SampleKey.seeded(seed)
     bounding = bounding_of(privacy, sum(grid.size for grid in grids), key)
     packed = count_bounded(source, grids, bounding, key, partitions)
-    return add_noise(packed, layers_of(config), grids[0].cells ** 2, mechanism_of(privacy), partitions, seed)
+    return add_noise(packed, layers_of(config), grids[0].cells_per_side ** 2, mechanism_of(privacy), partitions, seed)
 
 
 def _partitions(spark: SparkSession, config: ReleaseConfig) -> int:

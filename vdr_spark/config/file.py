@@ -59,7 +59,7 @@ def _read_tree(path: Path) -> dict[str, Any]:
 def _override(tree: dict[str, Any], override: str) -> None:
     key, equals, text = override.partition("=")
     if not equals or not key.strip():
-        raise InvalidConfig(f"--set takes section.key=value, such as grid.cells=288, not {_quoted(override)}")
+        raise InvalidConfig(f"--set takes section.key=value, such as grid.cells_per_side=288, not {_quoted(override)}")
     try:
         value = parse_plain_yaml(text)
     except yaml.YAMLError:

@@ -112,7 +112,7 @@ class ReleaseConfig(Section):
         slices = round((end - start).total_seconds()) // self.period.slice
         regions = [self.region] if self.region is not None else list((self.regions or {}).values())
         return tuple(
-            Grid(region.box, self.grid.cells, start, self.period.slice, slices) for region in regions if region
+            Grid(region.box, self.grid.cells_per_side, start, self.period.slice, slices) for region in regions if region
         )
 
     def views(self) -> list[ReleaseConfig]:

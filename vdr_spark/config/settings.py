@@ -114,7 +114,7 @@ class RegionSettings(Section):
 
 
 class GridSettings(Section):
-    cells: int = Field(default=576, ge=2, le=8192)
+    cells_per_side: int = Field(default=576, ge=2, le=8192)
 
 
 class PeriodSettings(Section):

@@ -47,7 +47,7 @@ def read_slices(files: Sequence[str], grid: Grid, first: int = 0, layers: int | 
     """
     if not files:
         raise StageMissing("the table noisy_slices has no files for this draw; run the collect stage first")
-    tensor = np.empty((grid.slices, grid.cells**2), dtype=np.float32)  # (T, M*M)
+    tensor = np.empty((grid.slices, grid.cells_per_side**2), dtype=np.float32)  # (T, M*M)
     layers = layers or grid.slices
     seen = np.zeros(layers, dtype=np.bool_)
     with _nearby(files) as paths:
@@ -142,10 +142,10 @@ def _check_batch(numbers: NDArray[np.int64], values: NDArray[np.float64], seen: 
             raise InvalidInput(f"noisy_slices holds slice {number}, but the grid has 0 .. {len(seen) - 1}")
         if seen[int(number)] or np.count_nonzero(numbers == number) > 1:
             raise InvalidInput(f"noisy_slices holds slice {number} twice, so another one is missing")
-        if row.size != grid.cells**2:
+        if row.size != grid.cells_per_side**2:
             raise InvalidInput(
                 f"slice {number} of noisy_slices has {row.size} values, but the grid has "
-                f"{grid.cells} x {grid.cells} = {grid.cells**2} cells"
+                f"{grid.cells_per_side} x {grid.cells_per_side} = {grid.cells_per_side**2} cells"
             )
         if not np.isfinite(row).all():
             raise InvalidInput(f"slice {number} of noisy_slices holds a value that is not a finite number")

@@ -61,8 +61,8 @@ def evaluate(
     versions = {
         "noisy": noisy,
         "noisy_scaled": noisy * np.float32(total / kept),
-        "denoised": read_tensor(workspace.stage(DENOISED), grid.cells).counts,
-        "refined": read_tensor(workspace.stage(REFINED), grid.cells).counts,
+        "denoised": read_tensor(workspace.stage(DENOISED), grid.cells_per_side).counts,
+        "refined": read_tensor(workspace.stage(REFINED), grid.cells_per_side).counts,
     }
     side = grid.cell_metres[0]
     ranges = range_queries(

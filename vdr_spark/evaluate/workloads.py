@@ -67,9 +67,9 @@ def range_queries(
     return RangeQueries(
         slices,
         np.maximum(south, 0),
-        np.minimum(south + height, grid.cells),
+        np.minimum(south + height, grid.cells_per_side),
         np.maximum(west, 0),
-        np.minimum(west + width, grid.cells),
+        np.minimum(west + width, grid.cells_per_side),
     )
 
 

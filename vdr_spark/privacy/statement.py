@@ -67,8 +67,9 @@ def _deployment(
         "basic": {
             "name": config.release_id,
             "data_curators": [{"data_curator_name": about.curator, "data_curator_type": about.curator_type}],
-            "description": f"Estimated number of location pings in each of {grid.size:,} cells: {grid.cells} x "
-            f"{grid.cells} in the box, {grid.slices} slices of {grid.slice_seconds} s. Dataset {config.dataset}."
+            "description": f"Estimated number of location pings in each of {grid.size:,} cells: "
+            f"{grid.cells_per_side} x {grid.cells_per_side} in the box, {grid.slices} slices of {grid.slice_seconds} s. "
+            f"Dataset {config.dataset}."
             + (f" One of {len(config.grids)} regions under the same epsilon." if len(config.grids) > 1 else ""),
             "intended_use": about.intended_use,
             "data_product_type": "Summary statistics",
@@ -248,7 +249,7 @@ def _exact(config: ReleaseConfig, published: Published, book: Sequence[Entry], s
         "boxes_under_the_same_bound": [vars(other.box) for other in config.grids],
         "period": [grid.start.isoformat(), grid.end.isoformat()],
         "slice_seconds": grid.slice_seconds,
-        "cells": grid.cells,
+        "cells_per_side": grid.cells_per_side,
         "concentration": config.refine.concentration if config.refine.method == "gamma" else None,
         "model": published.model,
         "refinement": config.refine.method,

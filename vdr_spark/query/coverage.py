@@ -51,10 +51,10 @@ def cover_box(grid: Grid, box: Box) -> tuple[AxisCover, AxisCover]:
     """The rows and the columns that a box covers; `InvalidQuery` unless it lies inside the release's box."""
     _check_side("south", box.south, "north", box.north, grid.box.south, grid.box.north)
     _check_side("west", box.west, "east", box.east, grid.box.west, grid.box.east)
-    height = (grid.box.north - grid.box.south) / grid.cells
-    width = (grid.box.east - grid.box.west) / grid.cells
-    rows = cover((box.south - grid.box.south) / height, (box.north - grid.box.south) / height, grid.cells)
-    columns = cover((box.west - grid.box.west) / width, (box.east - grid.box.west) / width, grid.cells)
+    height = (grid.box.north - grid.box.south) / grid.cells_per_side
+    width = (grid.box.east - grid.box.west) / grid.cells_per_side
+    rows = cover((box.south - grid.box.south) / height, (box.north - grid.box.south) / height, grid.cells_per_side)
+    columns = cover((box.west - grid.box.west) / width, (box.east - grid.box.west) / width, grid.cells_per_side)
     return rows, columns
 
 

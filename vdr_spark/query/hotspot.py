@@ -108,7 +108,7 @@ def _cell_of_place(grid: Grid, lat: float, lon: float) -> tuple[int, int]:
                 f"not {value:.9f}; ask about a place inside"
             )
     # The northern and eastern edges themselves belong to the last row and column.
-    return min(grid.row_of(lat), grid.cells - 1), min(grid.column_of(lon), grid.cells - 1)
+    return min(grid.row_of(lat), grid.cells_per_side - 1), min(grid.column_of(lon), grid.cells_per_side - 1)
 
 
 def _slice_number(grid: Grid, moment: datetime | int) -> int:

@@ -29,7 +29,7 @@ def cell_rows(
     grid: Grid, release_id: str, protected: bool
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """A function that turns rows of the tensor file into one row a cell."""
-    y, x = (axis.ravel().astype(np.int32) for axis in np.indices((grid.cells, grid.cells)))
+    y, x = (axis.ravel().astype(np.int32) for axis in np.indices((grid.cells_per_side, grid.cells_per_side)))
     lat, lon = grid.latitudes()[y], grid.longitudes()[x]
 
     def expand(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

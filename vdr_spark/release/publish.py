@@ -109,7 +109,7 @@ def release_values(config: ReleaseConfig, published: Published, book: Sequence[E
         "period_end": grid.end,
         "slice_seconds": grid.slice_seconds,
         "slices": grid.slices,
-        "cells": grid.cells,
+        "cells_per_side": grid.cells_per_side,
         **vars(grid.box),
         "unit": UNIT,
         "mechanism": privacy.mechanism,

@@ -23,7 +23,7 @@ def read_release(spark: SparkSession, output: str, release_id: str | None = None
     """The release of that id in an output folder; the newest one where no id is given."""
     row = _release_row(spark, output, release_id)
     box = Box(row["south"], row["west"], row["north"], row["east"])
-    grid = Grid(box, row["cells"], row["period_start"], row["slice_seconds"], row["slices"])
+    grid = Grid(box, row["cells_per_side"], row["period_start"], row["slice_seconds"], row["slices"])
     return Release(row["release_id"], grid, *read_cells(spark, output, row["release_id"], grid), row["protected"])
 
 

@@ -52,8 +52,8 @@ def _around_the_busiest(layer: NDArray[Any]) -> tuple[slice, slice]:
 
 def _cut(grid: Grid, part: tuple[slice, slice]) -> Grid:
     """The grid of a part of the map."""
-    height = (grid.box.north - grid.box.south) / grid.cells
-    width = (grid.box.east - grid.box.west) / grid.cells
+    height = (grid.box.north - grid.box.south) / grid.cells_per_side
+    width = (grid.box.east - grid.box.west) / grid.cells_per_side
     rows, columns = part
     box = Box(
         grid.box.south + rows.start * height,
@@ -61,7 +61,7 @@ def _cut(grid: Grid, part: tuple[slice, slice]) -> Grid:
         grid.box.south + rows.stop * height,
         grid.box.west + columns.stop * width,
     )
-    return replace(grid, box=box, cells=rows.stop - rows.start)
+    return replace(grid, box=box, cells_per_side=rows.stop - rows.start)
 
 
 def _by_busyness(codes: NDArray[Any], drawn: NDArray[Any]) -> tuple[NDArray[np.int64], int]:

@@ -107,7 +107,7 @@ def _scale_end(layers: Sequence[NDArray[Any]]) -> float:
 def _draw_map(axes: Axes, layer: NDArray[Any], grid: Grid, norm: Normalize) -> AxesImage:
     from matplotlib import colormaps
 
-    height, width = (metres * grid.cells / 1000 for metres in grid.cell_metres)
+    height, width = (metres * grid.cells_per_side / 1000 for metres in grid.cell_metres)
     image = axes.imshow(
         layer,
         origin="lower",
@@ -125,7 +125,7 @@ def _draw_map(axes: Axes, layer: NDArray[Any], grid: Grid, norm: Normalize) -> A
 
 def _draw_scale_bar(axes: Axes, grid: Grid) -> None:
     """A round length of about a quarter of the map, on a dark plate so that it reads over any city."""
-    height, width = (metres * grid.cells / 1000 for metres in grid.cell_metres)
+    height, width = (metres * grid.cells_per_side / 1000 for metres in grid.cell_metres)
     length = _round_length(width / 3.5)
     label = f"{length:g} km" if length >= 1 else f"{length * 1000:g} m"
     left, base = 0.05 * width, 0.055 * height

@@ -77,7 +77,7 @@ RELEASES = Table(
         ("period_end", "TIMESTAMP", "end of the last slice"),
         ("slice_seconds", "INT", "length of a slice"),
         ("slices", "INT", "T, number of slices"),
-        ("cells", "INT", "M, rows and columns of the grid"),
+        ("cells_per_side", "INT", "M, rows and columns of the grid"),
         ("south", "DOUBLE", "southern edge of the box, degrees"),
         ("west", "DOUBLE", "western edge"),
         ("north", "DOUBLE", "northern edge"),

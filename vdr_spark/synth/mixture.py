@@ -34,7 +34,7 @@ class Mixture:
         points = rng.choice(LATTICE**3, size=components, replace=False)
         centres = (np.stack(np.unravel_index(points, (LATTICE,) * 3), axis=1) + 1) / (LATTICE + 1)
         shares = rng.dirichlet(np.ones(components)) if weights == "dirichlet" else np.ones(components)
-        sigma = sigma_cells / np.array([grid.cells, grid.cells, grid.slices])
+        sigma = sigma_cells / np.array([grid.cells_per_side, grid.cells_per_side, grid.slices])
         return cls(centres, np.cumsum(shares / shares.sum()), sigma)
 
     def block(self, rng: np.random.Generator, users: int, law: PowerLaw, grid: Grid) -> Pings:

@@ -16,7 +16,7 @@ from vdr_spark.denoise.stage import denoise_tensor
 from vdr_spark.progress import Silent
 
 Small = Callable[..., ReleaseConfig]
-CELLS = "grid.cells=60"
+CELLS = "grid.cells_per_side=60"
 
 
 def drawn(truth: np.ndarray, noise: Noise, seed: int) -> np.ndarray:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from vdr_spark.config import ReleaseConfig
+from vdr_spark.plan import Plan
 
 # Microseconds of one core (a hardware thread), from processor times at 50 million pings, rounded up; docs/scale.md.
 _READ_BY_SPARK = 0.60  # a ping: scan, hand to Python, locate, pack
@@ -21,12 +21,12 @@ _SHUFFLED = 20  # a ping: a word of 8 and, where nearly all pings of a chunk hav
 _HELD = 75  # a ping, in the task that bounds its user: packed, unpacked, sorted; many users again
 _STORED = 24  # a ping in Parquet: what must be read
 
-PINGS_A_TASK = 4_000_000  # that bounds users: about 300 MB
+PINGS_PER_TASK = 4_000_000  # that bounds users: about 300 MB
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one collect, all cores and machines together."""
+    """The cost of one collect, all cores and machines together."""
 
     pings: float
     cells: int
@@ -62,18 +62,17 @@ class Cost:
 
 
 def tasks_for(pings: float, at_least: int) -> int:
-    """Tasks that bound users: so many that each holds a few million pings, whatever Spark's default says."""
-    return max(at_least, math.ceil(pings / PINGS_A_TASK))
+    """Return how many tasks bound users: so many that each holds a few million pings, whatever Spark's default says."""
+    return max(at_least, math.ceil(pings / PINGS_PER_TASK))
 
 
 def cost_of(pings: float, cells: int, at_least_tasks: int = 200, direct: bool = False) -> Cost:
-    """Of collecting so many pings into so many cells."""
+    """Return the cost of collecting so many pings into so many cells."""
     read = _READ_DIRECTLY if direct else _READ_BY_SPARK
     tasks = tasks_for(pings, at_least_tasks)
     return Cost(pings, cells, tasks, *(1e-6 * us for us in (pings * read, pings * _BOUND_AND_COUNT, cells * _NOISE)))
 
 
-def cost_of_release(config: ReleaseConfig) -> Cost:
-    """Of a configuration's collect; reading is assumed to go through Spark unless the settings say otherwise."""
-    cells = sum(grid.size for grid in config.grids)
-    return cost_of(config.privacy.total, cells, direct=config.input.reader == "direct")
+def estimate_cost(plan: Plan, total_pings: int) -> Cost:
+    """Return the cost of a plan's collect; reading is taken to go through Spark unless the settings say otherwise."""
+    return cost_of(total_pings, plan.cells, direct=plan.config.input.reader == "direct")

@@ -6,14 +6,12 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from vdr_spark.config import ReleaseConfig
-from vdr_spark.cost import cost_of_release
-from vdr_spark.privacy.mechanism import noise_variance
-from vdr_spark.storage.workspace import Workspace
+from vdr_spark.cost import estimate_cost
+from vdr_spark.plan import Plan, Region
 
 # Bytes, from runs of the demo and of 576 x 576 x 96 cells; what they are used for is rounded anyway.
-_CELL_ROW = 10  # a row of `cells` in Parquet: its count and deviation hardly compress, the rest nearly vanishes
-_CLUSTER = 64  # cores, to give an idea
+_BYTES_PER_CELL_ROW = 10  # of `cells` in Parquet: its count and deviation hardly compress, the rest nearly vanishes
+_CLUSTER_CORES = 64  # to give an idea
 _TENSOR_COPIES = 16  # of float32 that denoising holds at once
 
 
@@ -26,156 +24,160 @@ class Step:
     spends: str
 
 
-def explain(config: ReleaseConfig) -> str:
-    """A page of plain text: the promise, the numbered stages, the noise, the sizes, and what to be careful with."""
+def explain(plan: Plan) -> str:
+    """Return a page of plain text: the promise, the numbered stages, the noise, the sizes, what to be careful with."""
+    grid = plan.grids[0]
     lines = [
-        *(f"Release {view.release_id}{_of_region(view)} of dataset {config.dataset}" for view in config.views()),
+        *(
+            f"Release {plan.release_id(region)}{_of_region(region)} of dataset {plan.config.dataset}"
+            for region in plan.regions
+        ),
         "",
         "Who is protected",
-        *_promise(config),
+        *_describe_promise(plan),
         "",
         "What is published",
-        *(_grid(view) for view in config.views()),
-        f"  from {config.grids[0].start:%Y-%m-%d %H:%M} to {config.grids[0].end:%Y-%m-%d %H:%M} UTC",
+        *(_describe_grid(region) for region in plan.regions),
+        f"  from {grid.start:%Y-%m-%d %H:%M} to {grid.end:%Y-%m-%d %H:%M} UTC",
         "",
         "Stages",
         *(
             f"  {number}. {step.title:<8} {step.what}\n     {'':<8} spends epsilon {step.spends}"
-            for number, step in enumerate(steps(config), start=1)
+            for number, step in enumerate(list_steps(plan), start=1)
         ),
         "",
         "Noise",
-        *_noise(config),
+        *_describe_noise(plan),
         "",
         "What to expect",
-        *_sizes(config),
+        *_describe_sizes(plan),
     ]
-    if cautions := config.cautions():
+    if cautions := plan.cautions():
         lines += ["", "Be careful", *(f"  ! {caution}" for caution in cautions)]
     return "\n".join(lines)
 
 
-def _of_region(view: ReleaseConfig) -> str:
-    return f" (region {view.focus})" if view.focus else ""
+def _of_region(region: Region) -> str:
+    return f" (region {region.name})" if region.name else ""
 
 
-def _grid(view: ReleaseConfig) -> str:
-    grid = view.domain
+def _describe_grid(region: Region) -> str:
+    grid = region.grid
     (height, width), side = grid.cell_metres, grid.cells_per_side
     return (
         f"  {side} x {side} cells of {width:.0f} m x {height:.0f} m, {grid.slices} slices of "
-        f"{grid.slice_seconds / 3600:g} h: {grid.size:,} cells{_of_region(view)}"
+        f"{grid.slice_seconds / 3600:g} h: {grid.size:,} cells{_of_region(region)}"
     )
 
 
-def steps(config: ReleaseConfig) -> list[Step]:
-    """The stages in order."""
-    privacy, workspace = config.privacy, Workspace.of(config)
+def list_steps(plan: Plan) -> list[Step]:
+    """Return the stages in order."""
+    config, privacy = plan.config, plan.config.privacy
     made = f"generated: {config.synth.kind}, seed {config.synth.seed}" if config.synth else config.input.layout
     fusion = ", fused with the noisy counts" if config.denoise.fused else ""
-    everything = f"all {privacy.total:,}" if privacy.total_is_known else "all, as estimated"
+    everything = f"all {plan.declared_total:,}" if plan.declared_total is not None else "all, as estimated"
     return [
         Step(
             "reserve",
-            f"book epsilon {privacy.epsilon} in the ledger {workspace.ledger}",
+            f"book epsilon {privacy.epsilon} in the ledger {plan.ledger.table}",
             "0 (an unused reservation still counts)",
         ),
-        *_estimate(config),
+        *_list_estimate(plan),
         Step(
             "collect",
-            f"read {config.input.path} ({made}), {_bounded(config)}, count, "
+            f"read {config.input.location} ({made}), {_describe_bounding(plan)}, count, "
             f"add {privacy.mechanism} noise to every cell, store once",
             str(privacy.cells_epsilon),
         ),
-        Step("denoise", f"{_model(config)}{fusion}, from the noisy tensor alone", "0 (post-processing)"),
-        Step(
-            "refine",
-            f"from pings kept to {everything} ({config.refine.method})",
-            "0 (post-processing)",
-        ),
-        Step("publish", f"Delta tables cells and releases in {workspace.root}", "0"),
+        Step("denoise", f"{_describe_model(plan)}{fusion}, from the noisy tensor alone", "0 (post-processing)"),
+        Step("refine", f"from pings kept to {everything} ({config.refine.method})", "0 (post-processing)"),
+        Step("publish", f"Delta tables cells and releases in {plan.output.root}", "0"),
     ]
 
 
-def _estimate(config: ReleaseConfig) -> list[Step]:
-    estimate = config.privacy.estimate_total
+def _list_estimate(plan: Plan) -> list[Step]:
+    estimate = plan.config.privacy.estimate_total
     if estimate is None:
         return []
-    what = f"estimate the number of pings, at most {estimate.most_per_user:,} of each user, with noise; store once"
-    return [Step("total", what, str(config.privacy.total_epsilon))]
+    what = f"estimate the number of pings, at most {estimate.max_per_user:,} of each user, with noise; store once"
+    return [Step("total", what, str(plan.config.privacy.total_epsilon))]
 
 
-def _model(config: ReleaseConfig) -> str:
-    tried = config.denoise.tried
-    return tried[0] if config.denoise.model != "auto" else f"the best of {', '.join(tried)} by its estimated error"
+def _describe_model(plan: Plan) -> str:
+    denoise = plan.config.denoise
+    if denoise.model != "auto":
+        return denoise.model
+    return f"the best of {', '.join(denoise.tried)} by its estimated error"
 
 
-def _bounded(config: ReleaseConfig) -> str:
-    over = " over all regions together" if config.regions else ""
-    if config.privacy.bounding == "weight":
-        return f"weigh the pings of each user to at most {_k(config)} in sum{over}"
-    return f"keep at most {_k(config)} pings of each user{over}"
+def _describe_bounding(plan: Plan) -> str:
+    over = " over all regions together" if plan.config.regions else ""
+    if plan.config.privacy.bounding == "weight":
+        return f"weigh the pings of each user to at most {_describe_k(plan)} in sum{over}"
+    return f"keep at most {_describe_k(plan)} pings of each user{over}"
 
 
-def _k(config: ReleaseConfig) -> str:
-    known = config.privacy.k is not None or config.privacy.total_is_known
-    return str(config.privacy.bound) if known else f"k = {config.privacy.lambda_:g} x (number of pings, as estimated)"
+def _describe_k(plan: Plan) -> str:
+    if plan.known_k is not None:
+        return str(plan.known_k)
+    return f"k = {plan.config.privacy.lambda_:g} x (number of pings, as estimated)"
 
 
-def _promise(config: ReleaseConfig) -> list[str]:
-    epsilon = float(config.privacy.epsilon)
-    if not config.privacy.protected:
+def _describe_promise(plan: Plan) -> list[str]:
+    privacy = plan.config.privacy
+    epsilon = float(privacy.epsilon)
+    if not privacy.protected:
         return ["  NOBODY: privacy.test_seed is set, so anyone can compute the noise and take it away again."]
     odds = f"{math.exp(epsilon):,.4g}" if epsilon < 700 else "astronomically many"
     return [
         "  Every user, with all pings in the period, whatever an attacker knows or can compute:",
         f"  adding or removing one user's whole history changes the probability of any release by at most a factor "
-        f"of {odds} (epsilon {config.privacy.epsilon}).",
+        f"of {odds} (epsilon {privacy.epsilon}).",
         "  Against whoever sees the release. Not against the operator who holds the pings.",
     ]
 
 
-def _noise(config: ReleaseConfig) -> list[str]:
-    privacy = config.privacy
-    estimate, lines = privacy.estimate_total, []
-    if privacy.k is not None or privacy.total_is_known:
+def _describe_noise(plan: Plan) -> list[str]:
+    privacy, noise, lines = plan.config.privacy, plan.known_noise, []
+    if plan.known_k is not None and noise is not None:
         lines.append(
-            f"  scale k / epsilon = {privacy.bound} / {_bracketed(privacy.cells_epsilon)} "
-            f"= {float(privacy.scale):.4g}, standard deviation {noise_variance(privacy) ** 0.5:.4g} in every cell"
+            f"  scale k / epsilon = {plan.known_k} / {_in_brackets(privacy.cells_epsilon)} "
+            f"= {float(plan.known_k / privacy.cells_epsilon):.4g}, standard deviation {noise.deviation:.4g} in every cell"
         )
     else:
-        lines.append(f"  scale k / epsilon, with {_k(config)}, epsilon {privacy.cells_epsilon}")
-    if privacy.total_is_known:
-        expected = privacy.total / sum(grid.size for grid in config.grids)
-        lines.append(f"  pings in the mean cell before bounding: {expected:.3g}")
-    if estimate is not None:
-        scale = float(estimate.most_per_user / privacy.total_epsilon)
-        lines.append(f"  number of pings: scale {scale:.4g}; users with more than {estimate.most_per_user:,} lower it")
+        lines.append(f"  scale k / epsilon, with {_describe_k(plan)}, epsilon {privacy.cells_epsilon}")
+    if plan.declared_total is not None:
+        lines.append(f"  pings in the mean cell before bounding: {plan.declared_total / plan.cells:.3g}")
+    if privacy.estimate_total is not None:
+        most = privacy.estimate_total.max_per_user
+        scale = float(most / privacy.total_epsilon)
+        lines.append(f"  number of pings: scale {scale:.4g}; users with more than {most:,} lower it")
     return lines
 
 
-def _bracketed(epsilon: Fraction) -> str:
+def _in_brackets(epsilon: Fraction) -> str:
     return str(epsilon) if epsilon.denominator == 1 else f"({epsilon})"
 
 
-def _sizes(config: ReleaseConfig) -> list[str]:
-    size = sum(grid.size for grid in config.grids)
+def _describe_sizes(plan: Plan) -> list[str]:
+    size = plan.cells
     lines = [
         f"  driver memory for denoising   about {_bytes(4 * size * _TENSOR_COPIES)} "
         f"(the tensor itself: {_bytes(4 * size)})",
-        f"  disk for the released cells   about {_bytes(size * _CELL_ROW)}",
+        f"  disk for the released cells   about {_bytes(size * _BYTES_PER_CELL_ROW)}",
     ]
-    if not config.privacy.total_is_known:
+    if plan.declared_total is None or plan.known_k is None:
         return [*lines, "  time, shuffle and memory of collecting depend on the number of pings, which is not known"]
-    cost = cost_of_release(config)
-    noisy = size * (math.log2(2 * math.e * max(1.0, float(config.privacy.scale * config.privacy.unit))) + 3) / 8
+    privacy, cost = plan.config.privacy, estimate_cost(plan, plan.declared_total)
+    scale_in_units = float(plan.known_k / privacy.cells_epsilon * privacy.units_per_ping)
+    noisy = size * (math.log2(2 * math.e * max(1.0, scale_in_units)) + 3) / 8
     return [
         *lines,
         f"  disk for the noisy slices     about {_bytes(noisy)}",
         f"  shuffled between executors    about {_bytes(cost.shuffled)}",
         f"  memory of a counting task     about {_bytes(cost.task_memory)} ({cost.tasks} tasks)",
         f"  collecting                    about {_duration(cost.core_s)} of one core, most of it {cost.dominant}; "
-        f"{_duration(cost.core_s / _CLUSTER)} on {_CLUSTER} cores",
+        f"{_duration(cost.core_s / _CLUSTER_CORES)} on {_CLUSTER_CORES} cores",
     ]
 
 

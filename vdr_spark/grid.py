@@ -38,6 +38,11 @@ class Box:
         half_lon = half_lat / math.cos(math.radians(lat))
         return cls(lat - half_lat, lon - half_lon, lat + half_lat, lon + half_lon)
 
+    @property
+    def centre(self) -> tuple[float, float]:
+        """Latitude and longitude of the middle."""
+        return (self.south + self.north) / 2, (self.west + self.east) / 2
+
     def overlaps(self, other: Box) -> bool:
         """Whether some point lies in both. Edges may touch: northern and eastern ones are outside."""
         beside = self.east <= other.west or other.east <= self.west

@@ -2,88 +2,91 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from vdr_spark.collect.noisy_slices import is_stored, live_files, remove_strays
-from vdr_spark.collect.stage import collect, layers_of, require_booked
-from vdr_spark.collect.total import settled, workspace_of_draw
+from vdr_spark.collect.draws import open_draws
+from vdr_spark.collect.stage import collect
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.stage import denoise
-from vdr_spark.errors import StageMissing
-from vdr_spark.progress import Progress, Silent, spark_task
-from vdr_spark.refine import refine
-from vdr_spark.release.model import Release
+from vdr_spark.plan import make_plan
+from vdr_spark.progress import NullProgress, Progress
+from vdr_spark.refine import estimate_kept, refine
 from vdr_spark.release.publish import publish
-from vdr_spark.release.read import read_release
-from vdr_spark.storage.workspace import Workspace
+from vdr_spark.spark.progress import spark_task
+from vdr_spark.spark.session import warn_about_side_channels
+from vdr_spark.spark.torch_launcher import launch_processes
 from vdr_spark.synth.generate import write_synthetic
 
-Stage = Callable[[SparkSession, ReleaseConfig, Progress], bool]
-"""A stage returns False where its output was complete and nothing was done."""
-
-
-def _synth(spark: SparkSession, config: ReleaseConfig, progress: Progress) -> bool:
-    with spark_task(spark, progress, "synth: generate pings"):
-        return write_synthetic(spark, config)
-
-
-def _collect(spark: SparkSession, config: ReleaseConfig, progress: Progress) -> bool:
-    with spark_task(spark, progress, "collect: bound, count, add noise"):
-        return collect(spark, config)
-
-
-def _denoise(spark: SparkSession, config: ReleaseConfig, progress: Progress) -> bool:
-    files = _noisy_files(spark, config)
-    done = [denoise(files, view, progress) for view in config.views()]
-    return any(done)
-
-
-def _refine(spark: SparkSession, config: ReleaseConfig, progress: Progress) -> bool:
-    with progress.task("refine: scale to all pings", 1) as update:
-        files = _noisy_files(spark, config)
-        done = [refine(files, view) for view in config.views()]
-        update(1, "")
-    return any(done)
-
-
-def _publish(spark: SparkSession, config: ReleaseConfig, progress: Progress) -> bool:
-    with spark_task(spark, progress, "publish: write Delta tables"):
-        done = [publish(spark, view) for view in config.views()]
-    return any(done)
-
-
-STAGES: dict[str, Stage] = {
-    "synth": _synth,
-    "collect": _collect,
-    "denoise": _denoise,
-    "refine": _refine,
-    "publish": _publish,
-}
 RELEASE_STAGES = ("collect", "denoise", "refine", "publish")
+STAGES = ("synth", *RELEASE_STAGES)
+
+logger = logging.getLogger(__name__)
 
 
-def run_stage(name: str, spark: SparkSession, config: ReleaseConfig, progress: Progress | None = None) -> bool:
-    """Run one stage of a configuration; False where its output was complete already."""
-    return STAGES[name](spark, settled(spark, config), progress or Silent())
+class Pipeline:
+    """The stages of one configuration. Those that run in one process share what was hashed and verified."""
 
+    def __init__(
+        self,
+        spark: SparkSession,
+        config: ReleaseConfig,
+        progress: Progress | None = None,
+        frame: DataFrame | None = None,
+    ) -> None:
+        """`frame` are the pings, where `input.dataframe` names them."""
+        self.spark, self.config, self.plan = spark, config, make_plan(config)
+        self.draws = open_draws(spark, self.plan)
+        self._progress, self._frame = progress or NullProgress(), frame
 
-def run_release(spark: SparkSession, config: ReleaseConfig, progress: Progress | None = None) -> Release:
-    """Collect, denoise, refine and publish, as far as that was not done before; then read the release back.
+    def run(self, stage: str) -> bool:
+        """Run one of `STAGES`; False where its output was complete already."""
+        stages: dict[str, Callable[[], bool]] = {
+            "synth": self._synth,
+            "collect": self._collect,
+            "denoise": self._denoise,
+            "refine": self._refine,
+            "publish": self._publish,
+        }
+        began = time.monotonic()
+        logger.info("%s begins", stage, extra={"stage": stage})
+        done = stages[stage]()
+        seconds = round(time.monotonic() - began, 1)
+        what = "is done" if done else "was complete already"
+        logger.info("%s %s", stage, what, extra={"stage": stage, "seconds": seconds, "skipped": not done})
+        return done
 
-    Where the configuration has several regions, all of them are released, and the one in focus, or the first, is read.
-    """
-    for name in RELEASE_STAGES:
-        run_stage(name, spark, config, progress)
-    return read_release(spark, config.output, config.views()[0].release_id)
+    def _synth(self) -> bool:
+        with spark_task(self.spark, self._progress, "synth: generate pings"):
+            return write_synthetic(self.spark, self.config, self.plan.grids[0])
 
+    def _collect(self) -> bool:
+        for caution in self.plan.cautions():
+            logger.warning(caution)
+        warn_about_side_channels(self.spark)
+        with spark_task(self.spark, self._progress, "collect: bound, count, add noise"):
+            return collect(self.spark, self.draws, self._frame)
 
-def _noisy_files(spark: SparkSession, config: ReleaseConfig) -> list[str]:
-    workspace = Workspace.of(config)
-    if not is_stored(spark, workspace, layers_of(config)):
-        raise StageMissing(f"draw {workspace.draw_id} has no noisy tensor yet; run `vdr collect` first")
-    for draw in config.draws:
-        remove_strays(spark, workspace_of_draw(config, draw))
-    require_booked(spark, config)
-    return live_files(spark, workspace)
+    def _denoise(self) -> bool:
+        self.draws.require_spent()
+        files = self.draws.cells.files()
+        done = [denoise(files, release, self._progress, launch_processes) for release in self.draws.releases()]
+        return any(done)
+
+    def _refine(self) -> bool:
+        with self._progress.task("refine: scale to all pings", 1) as update:
+            self.draws.require_spent()
+            releases = self.draws.releases()
+            kept = [estimate_kept(self.draws.noisy_sum(r.region), r.total_pings) for r in releases]
+            done = [refine(release, of_region, sum(kept)) for release, of_region in zip(releases, kept, strict=True)]
+            update(1, "")
+        return any(done)
+
+    def _publish(self) -> bool:
+        with spark_task(self.spark, self._progress, "publish: write Delta tables"):
+            spent, entries = self.draws.require_spent(), self.draws.ledger.entries()
+            done = [publish(self.spark, release, spent, entries) for release in self.draws.releases()]
+        return any(done)

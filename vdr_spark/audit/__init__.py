@@ -1,5 +1,11 @@
-"""The audit of a published release, without a single ping."""
+"""The audit of a published release: does everything that was promised agree with everything that is there?
 
-from vdr_spark.audit.checks import Finding, audit
+It reads the tables, the ledger and the statement, and no ping. Anyone who may read the noisy slices can repeat it.
+`audit` runs the `checks` on one release, its `subject`; `noise` tallies noisy counts on Spark.
+"""
 
-__all__ = ["Finding", "audit"]
+from vdr_spark.audit.audit import audit
+from vdr_spark.audit.report import AuditReport
+from vdr_spark.audit.subject import Finding
+
+__all__ = ["AuditReport", "Finding", "audit"]

@@ -14,7 +14,7 @@ from rich.markup import escape
 
 from vdr_spark.cli import budget, query
 from vdr_spark.cli.console import ConsoleProgress, console, run
-from vdr_spark.cli.options import Conf, Json, Overrides, ReadsTheTruth, open_config, open_spark
+from vdr_spark.cli.options import Conf, Json, Overrides, ReadsTheTruth, RegionName, open_config, open_spark
 
 app = typer.Typer(
     name="vdr",
@@ -32,12 +32,13 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(run(lambda: app(arguments)))
 
 
-@app.command()
-def explain(conf: Conf, overrides: Overrides = None) -> None:
+@app.command("explain")
+def explain_command(conf: Conf, overrides: Overrides = None) -> None:
     """Say what a configuration will do, spend and need, before any data are read."""
-    from vdr_spark.explain import explain as explained
+    from vdr_spark.explain import explain
+    from vdr_spark.plan import make_plan
 
-    console.print(explained(open_config(conf, overrides)), markup=False)
+    console.print(explain(make_plan(open_config(conf, overrides))), markup=False)
 
 
 @app.command()
@@ -79,39 +80,42 @@ def release(conf: Conf, overrides: Overrides = None) -> None:
 
 
 @app.command()
-def evaluate(conf: Conf, reads_the_truth: ReadsTheTruth = False, overrides: Overrides = None) -> None:
+def evaluate(
+    conf: Conf, region: RegionName = None, reads_the_truth: ReadsTheTruth = False, overrides: Overrides = None
+) -> None:
     """Compare a release with the exact counts. NOT private: its results stay out of every release."""
-    from vdr_spark.cli.evaluate import run_evaluation
+    from vdr_spark.cli import evaluate as command
 
-    run_evaluation(open_config(conf, overrides), reads_the_truth)
+    command.run(open_config(conf, overrides), region, reads_the_truth)
 
 
 @app.command("audit")
 def audit_command(conf: Conf, overrides: Overrides = None, as_json: Json = False) -> None:
     """Verify a release: ledger, noisy tensor, its noise, cells, statement. Exit code 0 if all of it holds, else 1."""
-    from vdr_spark.cli.audit import run_audit
+    from vdr_spark.cli import audit as command
 
-    if not run_audit(open_config(conf, overrides), as_json):
+    if not command.run(open_config(conf, overrides), as_json):
         raise typer.Exit(1)
 
 
 @app.command()
 def demo(conf: Conf, overrides: Overrides = None) -> None:
     """Generate a city and release it, end to end; then ask it questions and compare it with its truth."""
-    from vdr_spark.cli.demo import run_demo
+    from vdr_spark.cli import demo as command
 
-    run_demo(open_config(conf, overrides))
+    command.run(open_config(conf, overrides))
 
 
 def _stages(names: Sequence[str], conf: Path, overrides: list[str] | None) -> None:
-    from vdr_spark.pipeline import run_stage
+    from vdr_spark.pipeline import Pipeline
 
-    config = open_config(conf, overrides, warn=True)
-    spark = open_spark(config, names[0])
+    config = open_config(conf, overrides)
+    pipeline = Pipeline(open_spark(config, names[0]), config, ConsoleProgress())
     for name in names:
-        if not run_stage(name, spark, config, ConsoleProgress()):
+        if not pipeline.run(name):
             console.print(f"  [dim]{name}: complete already, nothing was done[/dim]")
     if "publish" in names:
-        for view in config.views():
-            of_region = f" of region {view.focus}" if view.focus else ""
-            console.print(f"Release [bold]{view.release_id}[/bold]{of_region} is in {escape(config.output)}/tables")
+        for region in pipeline.plan.regions:
+            of_region = f" of region {region.name}" if region.name else ""
+            release_id = pipeline.plan.release_id(region)
+            console.print(f"Release [bold]{release_id}[/bold]{of_region} is in {escape(config.output)}/tables")

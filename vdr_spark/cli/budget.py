@@ -5,28 +5,29 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict
-from fractions import Fraction
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 from rich.table import Table
 
 from vdr_spark.cli.console import console
 from vdr_spark.cli.options import Conf, Json, Overrides, open_config, open_spark
-from vdr_spark.config import ReleaseConfig
 from vdr_spark.config.values import parse_epsilon, parse_seconds
 from vdr_spark.errors import InvalidConfig
-from vdr_spark.privacy.accounting import Account
-from vdr_spark.privacy.ledger import Ledger
+from vdr_spark.plan import Plan, make_plan
+from vdr_spark.privacy.accounting import Account, Cap
 
-app = typer.Typer(help="The budget book of a dataset.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from vdr_spark.privacy.ledger import Ledger
+
+app = typer.Typer(help="The budget of a dataset, as its ledger has it.", no_args_is_help=True)
 
 
 @app.command()
 def show(conf: Conf, overrides: Overrides = None, as_json: Json = False) -> None:
     """What was granted to the configuration's dataset, what is taken, what remains."""
     config = open_config(conf, overrides)
-    _print(_ledger(config).account(config.dataset), as_json)
+    _print(_open_ledger(make_plan(config)).account(config.dataset), as_json)
 
 
 @app.command()
@@ -37,10 +38,11 @@ def grant(
     as_json: Json = False,
 ) -> None:
     """Add to the dataset's budget. A decision for people to take, and on record for ever."""
-    config, amount = open_config(conf, overrides), _parsed("epsilon", epsilon, parse_epsilon)
-    ledger = _ledger(config)
-    ledger.grant(config, amount)
-    _print(ledger.account(config.dataset), as_json)
+    plan, amount = make_plan(open_config(conf, overrides)), _parse("epsilon", epsilon, parse_epsilon)
+    plan.require_exclusion()
+    ledger = _open_ledger(plan)
+    ledger.grant(plan.budget_request, amount)
+    _print(ledger.account(plan.config.dataset), as_json)
 
 
 @app.command()
@@ -52,48 +54,52 @@ def cap(
     as_json: Json = False,
 ) -> None:
     """Limit how fast the dataset's budget may be spent, from now on. On record for ever."""
-    config, amount = open_config(conf, overrides), _parsed("epsilon", epsilon, parse_epsilon)
-    seconds = _parsed("per", per, parse_seconds)
-    ledger = _ledger(config)
-    ledger.cap(config, amount, seconds)
-    _print(ledger.account(config.dataset), as_json)
+    plan, amount = make_plan(open_config(conf, overrides)), _parse("epsilon", epsilon, parse_epsilon)
+    seconds = _parse("per", per, parse_seconds)
+    plan.require_exclusion()
+    ledger = _open_ledger(plan)
+    ledger.cap(plan.budget_request, Cap(amount, seconds))
+    _print(ledger.account(plan.config.dataset), as_json)
 
 
 @app.command()
 def history(conf: Conf, overrides: Overrides = None, as_json: Json = False) -> None:
-    """Every entry of the book that concerns the dataset, oldest first."""
+    """Every entry of the ledger that concerns the dataset, oldest first."""
     config = open_config(conf, overrides)
-    entries = [entry for entry in _ledger(config).entries() if entry.dataset == config.dataset]
+    entries = [entry for entry in _open_ledger(make_plan(config)).entries() if entry.dataset == config.dataset]
     if as_json:
         print(json.dumps([asdict(entry) for entry in entries], default=str, indent=2))
         return
     table = Table("entry", "when", "state", "epsilon", "of", "draw")
     for entry in entries:
         when = f"{entry.recorded_at:%Y-%m-%d %H:%M:%S}"
-        of = entry.purpose or (f"per {entry.per_seconds} s" if entry.per_seconds else "")
+        of = entry.purpose or (f"per {entry.window_seconds} s" if entry.window_seconds else "")
         table.add_row(str(entry.sequence), when, entry.state.value, str(entry.epsilon), of, entry.draw_id)
     console.print(table)
 
 
 T = TypeVar("T")
+_AMOUNTS = ("granted", "reserved", "spent", "committed", "remaining", "recent")
 
 
-def _parsed(name: str, text: str, parse: Callable[[object], T]) -> T:
+def _parse(name: str, text: str, parse: Callable[[object], T]) -> T:
     try:
         return parse(text)
     except ValueError as problem:
         raise InvalidConfig(f"{name} {problem} (received {text!r})") from None
 
 
-def _ledger(config: ReleaseConfig) -> Ledger:
-    return Ledger.of(open_spark(config, "budget"), config)
+def _open_ledger(plan: Plan) -> Ledger:
+    from vdr_spark.privacy.ledger import Ledger
+
+    return Ledger(open_spark(plan.config, "budget"), plan.ledger)
 
 
 def _print(account: Account, as_json: bool) -> None:
     if as_json:
-        amounts = ("granted", "reserved", "spent", "committed", "remaining", "cap", "recent")
-        figures = {name: _written(getattr(account, name)) for name in amounts}
-        print(json.dumps({"dataset": account.dataset, **figures, "cap_seconds": account.per_seconds}))
+        figures = {name: str(getattr(account, name)) for name in _AMOUNTS}  # exact: JSON's numbers are not
+        cap = account.cap and {"epsilon": str(account.cap.epsilon), "window_seconds": account.cap.window_seconds}
+        print(json.dumps({"dataset": account.dataset, **figures, "cap": cap}))
         return
     console.print(
         f"Dataset {account.dataset}: granted epsilon {account.granted}, reserved or spent {account.committed}, "
@@ -102,9 +108,5 @@ def _print(account: Account, as_json: bool) -> None:
     if account.reserved:
         console.print(f"Of it {account.reserved} is reserved by draws that were not finished; it counts all the same.")
     if account.cap is not None:
-        console.print(f"At most {account.cap} within {account.per_seconds} s, of which {account.recent} is taken.")
+        console.print(f"At most {account.cap.epsilon} within {account.cap.window_seconds} s, of which {account.recent} is taken.")
 
-
-def _written(amount: Fraction | None) -> str | None:
-    """Exact: JSON's numbers are not."""
-    return None if amount is None else str(amount)

@@ -1,114 +1,23 @@
-"""`vdr demo`: a made-up city from its pings to a private release, its queries, its errors and its pictures."""
+"""`vdr demo`: what was promised, spent, answered, and how far it is from the city's known truth."""
 
 from __future__ import annotations
 
-import time
-from datetime import timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
-from pyspark.sql import SparkSession
 from rich.markup import escape
 
 from vdr_spark.cli.console import ConsoleProgress, console
-from vdr_spark.cli.evaluate import error_table, save_codes, save_evaluation
+from vdr_spark.cli.evaluate import error_table
 from vdr_spark.cli.options import open_spark
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.denoise.networks.training import read_training_log
-from vdr_spark.errors import InvalidConfig
-from vdr_spark.evaluate.stage import Evaluation, evaluate
-from vdr_spark.grid import Box
-from vdr_spark.pipeline import RELEASE_STAGES, run_stage
-from vdr_spark.privacy.ledger import Ledger
-from vdr_spark.progress import Progress
-from vdr_spark.query import Forecast, forecast, nearest_hotspot, range_count
-from vdr_spark.release.model import Release
-from vdr_spark.release.read import read_release
-from vdr_spark.report import day_small_multiples, error_bars, forecast_plot, loss_curve
-from vdr_spark.storage.files import write_json
-from vdr_spark.storage.workspace import Workspace
+from vdr_spark.demo import run_demo
 
 
-def run_demo(config: ReleaseConfig) -> None:
-    """All stages, a second opinion by the paper's model, queries, errors, pictures, and a summary."""
-    began = time.monotonic()
-    if config.synth is None:
-        raise InvalidConfig("synth: is missing; the demo runs on generated pings only, see conf/demo.yaml")
-    spark, progress = open_spark(config, "demo"), ConsoleProgress()
-    for name in ("synth", *RELEASE_STAGES):
-        if not run_stage(name, spark, config, progress):
-            console.print(f"  [dim]{name}: complete already, nothing was done[/dim]")
-    release = read_release(spark, config.output, config.release_id)
-    paper = _with_paper_model(spark, config, progress)
-    with progress.task("evaluate: compare with the generated truth", None):
-        ours = evaluate(spark, config)
-        papers = evaluate(spark, paper, ours.truth)
-        save_evaluation(ours, config)
-        save_codes(papers, paper)
-    ahead = forecast(release, _centre(release), horizon=8)
-    with progress.task("pictures", None):
-        _draw(release, ahead, config, paper, ours)
-    summary = _summary(spark, config, release, ahead, ours, papers, time.monotonic() - began)
-    write_json(f"{Workspace.of(config).root}/summary.json", summary)
-    console.print(error_table(ours))
+def run(config: ReleaseConfig) -> None:
+    """Run the demo and print what came of it."""
+    evaluation, summary = run_demo(open_spark(config, "demo"), config, ConsoleProgress())
+    console.print(error_table(evaluation))
     _print(config, summary)
-
-
-def _with_paper_model(spark: SparkSession, config: ReleaseConfig, progress: Progress) -> ReleaseConfig:
-    """The paper's VQ-VAE over the same noisy tensor: post-processing, so a second opinion costs no privacy."""
-    denoise = config.denoise.model_copy(update={"model": "vqvae"})
-    paper = config.model_copy(update={"denoise": denoise})
-    for name in ("denoise", "refine"):
-        run_stage(name, spark, paper, progress)
-    return paper
-
-
-def _centre(release: Release) -> Box:
-    box = release.grid.box
-    return Box.around((box.south + box.north) / 2, (box.west + box.east) / 2, 1000.0)
-
-
-def _draw(
-    release: Release, ahead: Forecast, config: ReleaseConfig, paper: ReleaseConfig, evaluation: Evaluation
-) -> None:
-    workspace, zone = Workspace.of(config), config.period.timezone
-    day = release.grid.start.astimezone(ZoneInfo(zone)).date()
-    day_small_multiples(release, day, workspace.pictures("day.png"), zone)
-    forecast_plot(release, ahead, workspace.pictures("forecast.png"))
-    log = read_training_log(Workspace.of(paper).stage("vqvae"))
-    loss_curve(log, workspace.pictures("loss.png"), protected=release.protected)
-    figures = {name.replace("_", ", "): errors.relative_error for name, errors in evaluation.errors.items()}
-    error_bars(figures, workspace.evaluation("errors.png"), protected=release.protected)
-
-
-def _summary(
-    spark: SparkSession,
-    config: ReleaseConfig,
-    release: Release,
-    ahead: Forecast,
-    ours: Evaluation,
-    papers: Evaluation,
-    seconds: float,
-) -> dict[str, Any]:
-    account = Ledger.of(spark, config).account(config.dataset)
-    centre, grid = _centre(release), release.grid
-    first_day = (grid.start, min(grid.end, grid.start + timedelta(days=1)))
-    lat, lon = (centre.south + centre.north) / 2, (centre.west + centre.east) / 2
-    noon = min(grid.slices - 1, int(grid.slices_per_day // 2))
-    return {
-        "release_id": release.release_id,
-        "protected": release.protected,
-        "epsilon_spent": float(account.committed),
-        "epsilon_granted": float(account.granted),
-        **{f"error_{name}": errors.relative_error for name, errors in ours.errors.items()},
-        "error_refined_vqvae": papers.errors["refined"].relative_error,
-        "answers": {
-            "range": range_count(release, centre, *first_day).sentence(),
-            "hotspot": nearest_hotspot(release, lat, lon, noon).sentence(),
-            "forecast": ahead.sentence(),
-        },
-        "seconds": round(seconds, 1),
-    }
 
 
 def _print(config: ReleaseConfig, summary: dict[str, Any]) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from pyspark.sql import SparkSession
 
-from vdr_spark.cli.console import caution, console, leave_on_interrupt
+from vdr_spark.cli.console import console, leave_on_interrupt
 from vdr_spark.config import ReleaseConfig, load_config
-from vdr_spark.session import sideways_cautions, spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 Conf = Annotated[Path, typer.Argument(metavar="CONF", help="The configuration, a YAML file; see conf/.")]
 Overrides = Annotated[
@@ -23,20 +24,20 @@ ReadsTheTruth = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of sentences.")]
 
 
-def open_config(conf: Path, overrides: list[str] | None, warn: bool = False) -> ReleaseConfig:
-    """Read the configuration and, before work that matters, say what to be careful with."""
-    config = load_config(conf, overrides or ())
-    if warn:
-        for text in config.cautions():
-            caution(text)
-    return config
+RegionName = Annotated[
+    str | None, typer.Option("--region", metavar="NAME", help="Which region, where the release has several.")
+]
+
+
+def open_config(conf: Path, overrides: list[str] | None) -> ReleaseConfig:
+    return load_config(conf, overrides or ())
 
 
 def open_spark(config: ReleaseConfig, app_name: str) -> SparkSession:
-    """The session, with a sign of life while a JVM starts."""
+    """Open the session, with a sign of life while a JVM starts."""
+    from vdr_spark.spark.session import spark_session
+
     with console.status("starting Spark ..."):
         spark = spark_session(config.spark, f"vdr {app_name} {config.name}")
     leave_on_interrupt()
-    for text in sideways_cautions(spark):
-        caution(text)
     return spark

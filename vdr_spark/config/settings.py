@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import (
@@ -17,10 +17,13 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
+    ValidationError,
     model_validator,
 )
 
+from vdr_spark.config.sentences import describe_errors
 from vdr_spark.config.values import check_year, parse_count, parse_epsilon, parse_moment, parse_seconds, parse_zone
+from vdr_spark.errors import InvalidConfig
 from vdr_spark.grid import Box
 
 Epsilon = Annotated[Fraction, BeforeValidator(parse_epsilon), PlainSerializer(str)]
@@ -36,10 +39,20 @@ Degrees = Annotated[float, Field(allow_inf_nan=False)]
 Location = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f`]+$")]
 
 
-_MOST_SLICES = 1_000_000  # a year has 105 408 of five minutes
+_MAX_SLICES = 1_000_000  # a year has 105 408 of five minutes
 
 
-class Section(BaseModel):
+class _Told(type(BaseModel)):  # type: ignore[misc]  # pydantic gives the class no public name
+    """Makes `Section(...)` in Python answer mistakes in the sentences that a YAML file gets."""
+
+    def __call__(cls, *args: Any, **values: Any) -> Any:
+        try:
+            return super().__call__(*args, **values)
+        except ValidationError as problem:
+            raise InvalidConfig(f"{cls.__name__} is not valid:\n{describe_errors(problem)}") from None
+
+
+class Section(BaseModel, metaclass=_Told):
     """What all sections share: no unknown key, no change after reading."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -134,8 +147,8 @@ class PeriodSettings(Section):
             raise ValueError(
                 f"the period must be a whole number of slices: {length:.0f} s is not a multiple of {self.slice} s"
             )
-        if length // self.slice > _MOST_SLICES:
-            raise ValueError(f"the period must have at most {_MOST_SLICES} slices, not {length // self.slice:.0f}")
+        if length // self.slice > _MAX_SLICES:
+            raise ValueError(f"the period must have at most {_MAX_SLICES} slices, not {length // self.slice:.0f}")
         return self
 
     def utc(self, moment: datetime) -> datetime:

@@ -7,18 +7,18 @@ the commands that need them say so and ask first.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from vdr_spark.config import ReleaseConfig
+from vdr_spark.arrays import Slices
+from vdr_spark.config.settings import InputSettings
+from vdr_spark.grid import Grid
 from vdr_spark.pings.readers import read_pings
 
 
-def true_counts(spark: SparkSession, config: ReleaseConfig) -> NDArray[np.float32]:
-    """Exact number of pings of all users in every cell, none left out. (T, M, M)"""
-    grid = config.domain
-    pings = read_pings(spark, config.input)
+def count_truth(spark: SparkSession, pings_input: InputSettings, grid: Grid) -> Slices:
+    """Return the exact number of pings of all users in every cell, none left out. (T, M, M)"""
+    pings = read_pings(spark, pings_input)
     cell = grid.cell_column(F.col("lat"), F.col("lon"), F.col("ts")).alias("cell")
     located = pings.where(F.col("user_id").isNotNull()).select(cell).where(F.col("cell").isNotNull())
     table = located.groupBy("cell").count().toArrow()

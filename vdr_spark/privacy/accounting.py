@@ -1,4 +1,4 @@
-"""What stands in the budget book, and what follows from it. Pure: the table is the ledger's business."""
+"""What is booked, and what follows from it: draws, ledger entries, accounts. Pure; the table is the ledger's business."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from fractions import Fraction
 
-from vdr_spark.config import Draw, ReleaseConfig
 from vdr_spark.errors import LedgerConflict
 
 
@@ -22,21 +21,61 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True)
-class Line:
+class Draw:
+    """One drawing of noise over a dataset, and its price."""
+
+    draw_id: str
+    epsilon: Fraction
+    purpose: str  # cells, or total
+    identity_sha256: str  # of everything that it depends on; its id shows the beginning
+
+
+@dataclass(frozen=True)
+class Cap:
+    """At most `epsilon` within any stretch of `window_seconds`."""
+
+    epsilon: Fraction
+    window_seconds: int
+
+
+@dataclass(frozen=True)
+class BudgetRequest:
+    """What a release asks of the ledger: all of its draws or none."""
+
+    dataset: str
+    draws: tuple[Draw, ...]
+    opening_budget: Fraction  # granted where the ledger does not know the dataset yet
+    opening_cap: Cap | None  # set with it
+    configuration_hash: str
+
+
+@dataclass(frozen=True)
+class Posting:
     """What is to be written about a draw, or, without one, about the dataset's budget."""
 
     state: State
     epsilon: Fraction
     draw_id: str = ""
-    purpose: str = ""  # of a draw: cells, or total
-    per_seconds: int | None = None  # of a cap
-    evidence: str = ""  # of a spent draw: SHA-256 of what was drawn
-    draw_digest: str = ""  # of a draw: SHA-256 of its settings
+    purpose: str = ""
+    window_seconds: int | None = None  # of a cap
+    tensor_sha256: str = ""  # of a spent draw: of the noisy numbers that were stored
+    identity_sha256: str = ""  # of a draw
+
+    @classmethod
+    def about(cls, draw: Draw, state: State, tensor_sha256: str = "") -> Posting:
+        return cls(
+            state,
+            draw.epsilon,
+            draw.draw_id,
+            draw.purpose,
+            tensor_sha256=tensor_sha256,
+            identity_sha256=draw.identity_sha256,
+        )
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the book."""
+    """One row of the ledger."""
 
     sequence: int
     dataset: str
@@ -46,19 +85,31 @@ class Entry:
     recorded_at: datetime
     configuration_hash: str
     entry_hash: str
-    purpose: str = ""
-    per_seconds: int | None = None
-    evidence: str = ""
-    draw_digest: str = ""
+    purpose: str
+    window_seconds: int | None
+    tensor_sha256: str
+    identity_sha256: str
 
     def hash_after(self, previous: str) -> str:
-        """The chain's link: of everything in this entry and the hash of the entry before."""
-        always = (self.sequence, self.dataset, self.draw_id, self.state, self.epsilon, self.recorded_at)
-        parts = [previous, *map(str, always), self.configuration_hash]
-        # Books of the first version do not have these: what is not there is not hashed.
-        more = ("purpose", "per_seconds", "evidence", "draw_digest")
-        parts += [f"{name}={value}" for name in more if (value := getattr(self, name))]
-        return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+        """Return the chain's link: a hash of everything in this entry and of the hash of the entry before."""
+        own = (getattr(self, name) for name in _HASHED)
+        return hashlib.sha256("\x1f".join([previous, *map(str, own)]).encode()).hexdigest()
+
+
+# In this order: what an entry is known by for ever.
+_HASHED = (
+    "sequence",
+    "dataset",
+    "draw_id",
+    "state",
+    "epsilon",
+    "recorded_at",
+    "configuration_hash",
+    "purpose",
+    "window_seconds",
+    "tensor_sha256",
+    "identity_sha256",
+)
 
 
 @dataclass(frozen=True)
@@ -69,9 +120,8 @@ class Account:
     granted: Fraction
     reserved: Fraction  # and not spent: it counts all the same
     spent: Fraction
-    cap: Fraction | None = None  # within any stretch of `per_seconds`
-    per_seconds: int | None = None
-    recent: Fraction = Fraction(0)  # reserved or spent within the last such stretch
+    cap: Cap | None = None
+    recent: Fraction = Fraction(0)  # reserved or spent within the cap's last window
 
     @property
     def committed(self) -> Fraction:
@@ -81,53 +131,54 @@ class Account:
     def remaining(self) -> Fraction:
         """What may be reserved now."""
         in_all = self.granted - self.committed
-        return in_all if self.cap is None else min(in_all, self.cap - self.recent)
+        return in_all if self.cap is None else min(in_all, self.cap.epsilon - self.recent)
 
 
-def wanted(entries: Sequence[Entry], config: ReleaseConfig) -> Fraction:
-    """What the draws of a configuration cost that are not booked yet."""
-    missing = [draw.epsilon for draw in config.draws if state_of(entries, draw.draw_id) is None]
-    return sum(missing, Fraction(0))
+def price_of_unbooked(entries: Sequence[Entry], draws: Sequence[Draw]) -> Fraction:
+    """Return what those of the draws cost that are not booked yet."""
+    return sum((draw.epsilon for draw in draws if state_of(entries, draw.draw_id) is None), Fraction(0))
 
 
-def account(entries: Sequence[Entry], dataset: str) -> Account:
+def balance(entries: Sequence[Entry], dataset: str) -> Account:
+    """Return the account of a dataset."""
     mine = [entry for entry in entries if entry.dataset == dataset]
     # A draw that was reserved and then spent counts once, from its reservation on.
     reserved = {e.draw_id: e for e in reversed(mine) if e.state is State.RESERVED}
     spent = {e.draw_id for e in mine if e.state is State.SPENT}
-    cap = next((e for e in reversed(mine) if e.state is State.CAPPED), None)
+    capped = next((e for e in reversed(mine) if e.state is State.CAPPED), None)
+    cap = Cap(capped.epsilon, capped.window_seconds or 0) if capped else None
     recent = Fraction(0)
     if cap is not None:
         # A clock that was set back makes entries of the future: they count.
-        since = datetime.now(UTC) - timedelta(seconds=cap.per_seconds or 0)
+        since = datetime.now(UTC) - timedelta(seconds=cap.window_seconds)
         recent = sum((e.epsilon for e in reserved.values() if e.recorded_at > since), Fraction(0))
     return Account(
         dataset,
         granted=sum((e.epsilon for e in mine if e.state is State.GRANTED), Fraction(0)),
         reserved=sum((e.epsilon for e in reserved.values() if e.draw_id not in spent), Fraction(0)),
         spent=sum((e.epsilon for e in reserved.values() if e.draw_id in spent), Fraction(0)),
-        cap=cap.epsilon if cap else None,
-        per_seconds=cap.per_seconds if cap else None,
+        cap=cap,
         recent=recent,
     )
 
 
 def state_of(entries: Sequence[Entry], draw_id: str) -> State | None:
+    """Return reserved, spent, or None where the draw was never booked (a refusal books nothing)."""
     states = {e.state for e in entries if e.draw_id == draw_id}
     return next((state for state in (State.SPENT, State.RESERVED) if state in states), None)
 
 
-def spending_of(entries: Sequence[Entry], draw_id: str) -> Entry | None:
+def find_spending(entries: Sequence[Entry], draw_id: str) -> Entry | None:
+    """Return the entry that says a draw was made."""
     return next((e for e in entries if e.draw_id == draw_id and e.state is State.SPENT), None)
 
 
 def check_same_draw(entries: Sequence[Entry], draw: Draw) -> None:
-    """What is booked under the draw's id must be that draw: ids are short, and someone may look for two that meet."""
+    """Refuse another draw booked under the draw's id: ids are short, and someone may look for two that meet."""
     for entry in entries:
         if entry.draw_id != draw.draw_id or entry.state not in (State.RESERVED, State.SPENT):
             continue
-        # Books of the first version have no digests.
-        if entry.epsilon != draw.epsilon or entry.draw_digest not in ("", draw.digest):
+        if (entry.epsilon, entry.identity_sha256) != (draw.epsilon, draw.identity_sha256):
             raise LedgerConflict(
                 f"entry {entry.sequence} of the ledger has another draw under the id {draw.draw_id}, at epsilon "
                 f"{entry.epsilon}; this one costs {draw.epsilon}. Give the release another `name`"

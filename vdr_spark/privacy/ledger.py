@@ -4,7 +4,7 @@ An entry is written before any data are read. A reservation counts against the b
 it is ever spent. Entries are numbered, and a number is given out once: it is the version of the Delta transaction that
 writes the entry, and Delta lets one transaction of a version through, whoever else tries it before, after or at the
 same moment. So two releases at once cannot both take the last epsilon. Each entry carries a hash of itself and its
-predecessor, which shows edits; a witness outside the book (`privacy.witness`) shows that its end is missing.
+predecessor, which shows edits; the ledger's head (`privacy.ledger_head`) shows that its end is missing.
 """
 
 from __future__ import annotations
@@ -16,154 +16,159 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
-from delta.exceptions import DeltaConcurrentModificationException
-from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
-from vdr_spark.config import Draw, ReleaseConfig
 from vdr_spark.errors import BudgetExceeded, LedgerConflict
 from vdr_spark.privacy import accounting
-from vdr_spark.privacy.accounting import Account, Entry, Line, State
-from vdr_spark.privacy.ledger_head import Witness
+from vdr_spark.privacy.accounting import Account, BudgetRequest, Cap, Draw, Entry, Posting, State
+from vdr_spark.privacy.ledger_head import LedgerHead
 from vdr_spark.storage.locks import exclusive
-from vdr_spark.storage.tables import LEDGER, append_once, create_if_missing, renew_constraints, rows_of
-from vdr_spark.storage.workspace import Workspace
+from vdr_spark.storage.places import LedgerPlaces
+from vdr_spark.storage.tables import (
+    COMMIT_CONFLICTS,
+    LEDGER,
+    append_once,
+    create_if_missing,
+    list_commits,
+    read_rows,
+    read_table,
+)
 
 _ATTEMPTS = 20  # a competitor gets in between at most once per entry it writes
 
-
-Decision = Callable[[Sequence[Entry], ReleaseConfig], Line | None]
+Decision = Callable[[Sequence[Entry]], Posting | None]
+"""Decides by the ledger as it stands what to write next; None: nothing."""
 
 
 class Ledger:
-    """The budget book at a path. All methods read the table anew: another process may have written."""
+    """The ledger at its places. Every method looks whether another process has written, and reads the table if so."""
 
-    def __init__(self, spark: SparkSession, path: str, witness: str | None = None):
+    def __init__(self, spark: SparkSession, places: LedgerPlaces):
         self._spark = spark
-        self._path = path
-        self._witness = Witness(witness or path.rstrip("/") + ".witness.json")
+        self._places = places
+        self._head = LedgerHead(places.head)
+        self._verified: tuple[list[str], list[Entry]] = [], []  # commits, and the entries they hold
 
-    @classmethod
-    def of(cls, spark: SparkSession, config: ReleaseConfig) -> Ledger:
-        workspace = Workspace.of(config)
-        return cls(spark, workspace.ledger, workspace.witness)
+    @property
+    def path(self) -> str:
+        return self._places.table
 
     def entries(self) -> list[Entry]:
-        """All entries in order, after checking that none was edited, taken out, put in between or cut off."""
-        seen = self._witness.last_seen()  # before the book: another process may write an entry in between
-        entries = self._read()
-        self._check_chain(entries)
-        if self._witness.contradicts(seen, entries):
+        """Return all entries in order, after checking that none was edited, taken out, put in between or cut off."""
+        position = self._head.read()  # before the table: another process may write an entry in between
+        commits = list_commits(self.path)
+        if not commits or commits != self._verified[0]:
+            entries = self._read()
+            self._check_chain(entries)
+            self._verified = commits, entries
+        entries = self._verified[1]
+        if position.contradicts(entries):
             raise LedgerConflict(
-                f"the ledger {self._path} has {len(entries)} entries, but its witness {self._witness.path} saw entry "
-                f"{seen.sequence} with another ending: the ledger was cut off, replaced or deleted. Nothing more is "
-                "released until it is restored (Delta's history, a backup), or people have found out what was spent"
+                f"the ledger {self.path} has {len(entries)} entries, but its head {self._head.path} remembers entry "
+                f"{position.sequence} with another ending: the ledger was cut off, replaced or deleted. Nothing more "
+                "is released until it is restored (Delta's history, a backup), or people have found out what was spent"
             )
-        return entries
+        return list(entries)
 
     def account(self, dataset: str) -> Account:
-        return accounting.account(self.entries(), dataset)
+        return accounting.balance(self.entries(), dataset)
 
     def state_of(self, draw_id: str) -> State | None:
-        """Reserved, spent, or None where the draw was never booked (a refusal books nothing)."""
+        """Return reserved, spent, or None where the draw was never booked (a refusal books nothing)."""
         return accounting.state_of(self.entries(), draw_id)
 
-    def spending_of(self, draw: Draw) -> Entry | None:
-        """The entry that says the draw was made."""
+    def find_spending(self, draw: Draw) -> Entry | None:
+        """Return the entry that says the draw was made."""
         entries = self.entries()
         accounting.check_same_draw(entries, draw)
-        return accounting.spending_of(entries, draw.draw_id)
+        return accounting.find_spending(entries, draw.draw_id)
 
-    def grant(self, config: ReleaseConfig, epsilon: Fraction) -> None:
+    def grant(self, request: BudgetRequest, epsilon: Fraction) -> None:
         """Add to a dataset's budget: a decision of people, on record for ever."""
-        self._write(config, lambda *_: Line(State.GRANTED, epsilon))
+        self._write(request, lambda _: Posting(State.GRANTED, epsilon))
 
-    def cap(self, config: ReleaseConfig, epsilon: Fraction, per_seconds: int) -> None:
+    def cap(self, request: BudgetRequest, cap: Cap) -> None:
         """Limit how fast the dataset's budget may be spent, from now on."""
-        self._write(config, lambda *_: Line(State.CAPPED, epsilon, per_seconds=per_seconds))
+        self._write(request, lambda _: _cap_posting(cap))
 
-    def reserve(self, config: ReleaseConfig) -> State:
-        """Book all draws of a configuration before its data are read.
+    def reserve(self, request: BudgetRequest) -> State:
+        """Book all draws of a release before its data are read.
 
         Returns the state of its cells: RESERVED, now or by an earlier run that did not finish, or SPENT. Raises
-        `BudgetExceeded`, and leaves a `refused` entry, where they would overspend. A dataset that the book does not
-        know yet is opened with the budget that its first configuration declares.
+        `BudgetExceeded`, and leaves a `refused` entry, where they would overspend. A dataset that the ledger does not
+        know yet is opened with the budget that its first release declares.
         """
-        entries = self._write(config, _opening, _opening_cap, *map(_reservation, config.draws))
-        states = [accounting.state_of(entries, draw.draw_id) for draw in config.draws]
+        reservations = [_decide_reservation(request, draw) for draw in request.draws]
+        entries = self._write(request, _decide_opening(request), _decide_opening_cap(request), *reservations)
+        states = [accounting.state_of(entries, draw.draw_id) for draw in request.draws]
         if states[-1] is None or None in states:
-            raise BudgetExceeded(
-                _refusal(config, accounting.wanted(entries, config), accounting.account(entries, config.dataset))
-            )
+            raise BudgetExceeded(_describe_refusal(request, entries))
         return states[-1]
 
-    def mark_spent(self, config: ReleaseConfig, draw: Draw, evidence: str) -> None:
-        """Say that a reserved draw was made, and what came of it. Changes nothing where the book says so already.
+    def mark_spent(self, request: BudgetRequest, draw: Draw, tensor_sha256: str) -> Entry:
+        """Say that a reserved draw was made, and what came of it. Changes nothing where the ledger says so already.
 
-        Where the book says that something else came of it, this is a second drawing for one price, and refused.
+        Where the ledger says that something else came of it, this is a second draw for one price, and refused.
         """
-        entries = self._write(config, _spending(draw, evidence))
-        spent = accounting.spending_of(entries, draw.draw_id)
-        if spent is not None and spent.evidence not in ("", evidence):
-            raise LedgerConflict(
-                f"draw {draw.draw_id} was made before, and the ledger {self._path} has the sum of other numbers than "
-                "those stored here: two drawings for one price, or a tensor that was changed. Nothing of it may be "
-                "published. Bring back the folder with the first one, and destroy this one"
-            )
+        entries = self._write(request, _decide_spending(draw, tensor_sha256))
+        spent = accounting.find_spending(entries, draw.draw_id)
         if spent is None:
             raise LedgerConflict(
-                f"draw {draw.draw_id} has a noisy tensor but the ledger {self._path} does not know it: "
+                f"draw {draw.draw_id} has a noisy tensor but the ledger {self.path} does not know it: "
                 "the ledger was replaced or another one is configured; point `ledger` at the right one"
             )
+        if spent.tensor_sha256 != tensor_sha256:
+            raise LedgerConflict(
+                f"draw {draw.draw_id} was made before, and the ledger {self.path} has the SHA-256 of other numbers than "
+                "those stored here: two draws for one price, or a tensor that was changed. Nothing of it may be "
+                "published. Bring back the folder with the first one, and destroy this one"
+            )
+        return spent
 
     def _read(self) -> list[Entry]:
-        if not DeltaTable.isDeltaTable(self._spark, self._path):
-            return []
-        rows = rows_of(self._spark.read.format("delta").load(self._path))
-        return [_entry(row) for row in sorted(rows, key=lambda row: int(row["sequence"]))]
+        table = read_table(self._spark, self.path)
+        rows = [] if table is None else read_rows(table)
+        return [_to_entry(row) for row in sorted(rows, key=lambda row: int(row["sequence"]))]
 
-    def _write(self, config: ReleaseConfig, *decisions: Decision) -> list[Entry]:
-        """Decide by the book as it stands what to write, and write that; decide anew where another was faster.
+    def _write(self, request: BudgetRequest, *decisions: Decision) -> list[Entry]:
+        """Decide by the ledger as it stands what to write, and write that; decide anew where another was faster.
 
-        One decision after the other, each by a book that holds what the last one wrote. Returns that book at the end.
+        One decision after the other, each by a ledger that holds what the last one wrote. Returns that ledger.
         """
-        with exclusive(self._path.rstrip("/") + ".lock"):
+        with exclusive(self._places.lock):
             entries = self.entries()
             if entries:
-                # Its writer may have been killed before it told the witness. One that cannot be told stops us here.
-                self._witness.see(entries[-1])
+                # Its writer may have been killed before it told the head. A head that cannot be told stops us here.
+                self._head.advance(entries[-1])
             for decide in decisions:
                 for _ in range(_ATTEMPTS):
-                    line = decide(entries, config)
-                    if line is None:
+                    posting = decide(entries)
+                    if posting is None:
                         break
-                    new = self._append(entries, config, line)
+                    new = self._append(entries, request, posting)
                     entries = self.entries()
                     if new in entries:
-                        self._witness.see(new)
+                        self._head.advance(new)
                         break
                 else:
-                    raise LedgerConflict(f"the ledger {self._path} is too busy; try again")
+                    raise LedgerConflict(f"the ledger {self.path} is too busy; try again")
         return entries
 
-    def _append(self, entries: Sequence[Entry], config: ReleaseConfig, line: Line) -> Entry:
-        """Try to write the next entry, one in a transaction. The book tells whether another took its number first."""
+    def _append(self, entries: Sequence[Entry], request: BudgetRequest, posting: Posting) -> Entry:
+        """Try to write the next entry, one per transaction. The ledger tells whether another took its number first."""
         draft = Entry(
             sequence=len(entries) + 1,
-            dataset=config.dataset,
+            dataset=request.dataset,
             recorded_at=datetime.now(UTC),
-            configuration_hash=config.configuration_hash,
+            configuration_hash=request.configuration_hash,
             entry_hash="",
-            **vars(line),
+            **vars(posting),
         )
         new = replace(draft, entry_hash=draft.hash_after(entries[-1].entry_hash if entries else ""))
-        schema = ", ".join(f"{name} {kind}" for name, kind, _ in LEDGER.columns)
-        frame = self._spark.createDataFrame([_row(new)], schema)
-        create_if_missing(self._spark, self._path, LEDGER)
-        if line.state is State.CAPPED:
-            renew_constraints(self._spark, self._path, LEDGER)  # books of the first version know no caps
-        with suppress(DeltaConcurrentModificationException):
-            append_once(frame, self._path, LEDGER, "ledger", version=new.sequence)
+        frame = self._spark.createDataFrame([_to_row(new)], LEDGER.schema)
+        with suppress(*COMMIT_CONFLICTS):
+            create_if_missing(self._spark, self.path, LEDGER)
+            append_once(frame, self.path, LEDGER, "ledger", version=new.sequence)
         return new
 
     def _check_chain(self, entries: Sequence[Entry]) -> None:
@@ -171,74 +176,79 @@ class Ledger:
         for number, entry in enumerate(entries, start=1):
             if entry.sequence != number or entry.entry_hash != entry.hash_after(previous):
                 raise LedgerConflict(
-                    f"the ledger {self._path} was changed by hand at entry {number}. Nothing more is released until "
+                    f"the ledger {self.path} was changed by hand at entry {number}. Nothing more is released until "
                     "people have found out what was spent; Delta's history shows what was changed, and when"
                 )
             previous = entry.entry_hash
 
 
-def _opening(entries: Sequence[Entry], config: ReleaseConfig) -> Line | None:
-    known = any(entry.dataset == config.dataset and entry.state is State.GRANTED for entry in entries)
-    return None if known else Line(State.GRANTED, config.privacy.budget or config.privacy.epsilon)
+def _cap_posting(cap: Cap) -> Posting:
+    return Posting(State.CAPPED, cap.epsilon, window_seconds=cap.window_seconds)
 
 
-def _opening_cap(entries: Sequence[Entry], config: ReleaseConfig) -> Line | None:
-    cap = config.privacy.cap
-    # Only an account that nothing was asked of yet: afterwards a cap is a decision of people (`vdr budget cap`).
-    new = all(entry.state is State.GRANTED for entry in entries if entry.dataset == config.dataset)
-    return Line(State.CAPPED, cap.epsilon, per_seconds=cap.per) if cap and new else None
+def _decide_opening(request: BudgetRequest) -> Decision:
+    def decide(entries: Sequence[Entry]) -> Posting | None:
+        known = any(entry.dataset == request.dataset and entry.state is State.GRANTED for entry in entries)
+        return None if known else Posting(State.GRANTED, request.opening_budget)
+
+    return decide
 
 
-def _reservation(draw: Draw) -> Decision:
-    def decide(entries: Sequence[Entry], config: ReleaseConfig) -> Line | None:
+def _decide_opening_cap(request: BudgetRequest) -> Decision:
+    def decide(entries: Sequence[Entry]) -> Posting | None:
+        # Only an account that nothing was asked of yet: afterwards a cap is a decision of people (`vdr budget cap`).
+        new = all(entry.state is State.GRANTED for entry in entries if entry.dataset == request.dataset)
+        return _cap_posting(request.opening_cap) if request.opening_cap and new else None
+
+    return decide
+
+
+def _decide_reservation(request: BudgetRequest, draw: Draw) -> Decision:
+    def decide(entries: Sequence[Entry]) -> Posting | None:
         if accounting.state_of(entries, draw.draw_id) is not None:
             accounting.check_same_draw(entries, draw)
             return None
-        before = config.draws[: config.draws.index(draw)]
+        before = request.draws[: request.draws.index(draw)]
         if any(accounting.state_of(entries, other.draw_id) is None for other in before):
             return None  # refused already
         # All draws of the release or none: half of them would be paid for and useless.
-        allowed = accounting.wanted(entries, config) <= accounting.account(entries, config.dataset).remaining
-        return _line(State.RESERVED if allowed else State.REFUSED, draw)
+        price = accounting.price_of_unbooked(entries, request.draws)
+        allowed = price <= accounting.balance(entries, request.dataset).remaining
+        return Posting.about(draw, State.RESERVED if allowed else State.REFUSED)
 
     return decide
 
 
-def _spending(draw: Draw, evidence: str) -> Decision:
-    def decide(entries: Sequence[Entry], _: ReleaseConfig) -> Line | None:
+def _decide_spending(draw: Draw, tensor_sha256: str) -> Decision:
+    def decide(entries: Sequence[Entry]) -> Posting | None:
         accounting.check_same_draw(entries, draw)
         if accounting.state_of(entries, draw.draw_id) is not State.RESERVED:
             return None
-        return _line(State.SPENT, draw, evidence)
+        return Posting.about(draw, State.SPENT, tensor_sha256)
 
     return decide
 
 
-def _line(state: State, draw: Draw, evidence: str = "") -> Line:
-    return Line(state, draw.epsilon, draw.draw_id, draw.purpose, evidence=evidence, draw_digest=draw.digest)
-
-
-def _row(entry: Entry) -> tuple[object, ...]:
+def _to_row(entry: Entry) -> tuple[object, ...]:
     values = {field.name: value for field, value in zip(fields(Entry), astuple(entry), strict=True)}
     texts = {name: str(value) if isinstance(value, Fraction | State) else value for name, value in values.items()}
-    return tuple(texts[name] for name, _, _ in LEDGER.columns)
+    return tuple(texts[name] for name in LEDGER.names)
 
 
-def _entry(row: dict[str, Any]) -> Entry:
-    typed = {"state": State(row["state"]), "epsilon": Fraction(row["epsilon"])}
-    # A book of the first version lacks columns; so do its entries' hashes.
-    texts = {name: row.get(name) or "" for name in ("purpose", "evidence", "draw_digest")}
-    return Entry(**(row | typed | texts | {"per_seconds": row.get("per_seconds")}))
+def _to_entry(row: dict[str, Any]) -> Entry:
+    return Entry(**(row | {"state": State(row["state"]), "epsilon": Fraction(row["epsilon"])}))
 
 
-def _refusal(config: ReleaseConfig, requested: Fraction, account: Account) -> str:
+def _describe_refusal(request: BudgetRequest, entries: Sequence[Entry]) -> str:
+    account = accounting.balance(entries, request.dataset)
+    requested = accounting.price_of_unbooked(entries, request.draws)
     cap = (
-        f"at most {account.cap} within {account.per_seconds} s, of which {account.recent} is taken, "
+        f"at most {account.cap.epsilon} within {account.cap.window_seconds} s, of which {account.recent} is taken, "
         if account.cap is not None
         else ""
     )
     return (
-        f"the budget of dataset `{config.dataset}` does not allow this release: requested epsilon {requested}, "
+        f"the budget of dataset `{request.dataset}` does not allow this release: requested epsilon {requested}, "
         f"granted {account.granted}, already reserved or spent {account.committed}, {cap}remaining "
         f"{account.remaining}, short by {requested - account.remaining}. Lower privacy.epsilon, or have more granted "
         "(vdr budget grant); privacy.budget and privacy.cap only open an account."

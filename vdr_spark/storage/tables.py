@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import delta.exceptions.captured  # noqa: F401  makes Python exceptions of Delta's conflicts
+from delta import exceptions
 from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
@@ -16,6 +17,16 @@ from pyspark.sql.types import TimestampType
 
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.storage.files import filesystem
+
+# What Delta raises in the one of two writers that came second. In Python they have no common base class.
+COMMIT_CONFLICTS: tuple[type[Exception], ...] = (
+    exceptions.DeltaConcurrentModificationException,
+    exceptions.ConcurrentAppendException,
+    exceptions.ConcurrentTransactionException,
+    exceptions.ConcurrentWriteException,
+    exceptions.MetadataChangedException,
+    exceptions.ProtocolChangedException,
+)
 
 
 @dataclass(frozen=True)
@@ -28,23 +39,32 @@ class Table:
     constraints: dict[str, str]
     partition: str | None = None
 
+    @property
+    def names(self) -> list[str]:
+        return [name for name, _, _ in self.columns]
+
+    @property
+    def schema(self) -> str:
+        """The columns as Spark's DDL writes them."""
+        return ", ".join(f"{name} {kind}" for name, kind, _ in self.columns)
+
 
 LEDGER = Table(
     "ledger",
-    "The budget book: one row an entry, written before any data are read, never changed.",
+    "What was granted, reserved and spent: one row per entry, written before any data are read, never changed.",
     (
         ("sequence", "BIGINT", "number of the entry; a number is given out once"),
         ("dataset", "STRING", "whose people the epsilon protects"),
-        ("draw_id", "STRING", "the drawing of noise it is for; empty for a grant"),
+        ("draw_id", "STRING", "the draw it is for; empty for a grant or a cap"),
         ("state", "STRING", "granted, capped, reserved, spent or refused"),
         ("epsilon", "STRING", "exact, as a decimal or a fraction"),
         ("recorded_at", "TIMESTAMP", "when"),
         ("configuration_hash", "STRING", "SHA-256 of the whole configuration"),
         ("entry_hash", "STRING", "SHA-256 of this entry and the one before it: a chain that shows edits"),
         ("purpose", "STRING", "of a draw: cells, or total, the number of all pings"),
-        ("per_seconds", "BIGINT", "of a cap: the stretch of time in which no more than its epsilon may be spent"),
-        ("evidence", "STRING", "of a spent draw: SHA-256 of the noisy numbers that were stored"),
-        ("draw_digest", "STRING", "of a draw: SHA-256 of the settings that make it; its id shows the beginning"),
+        ("window_seconds", "BIGINT", "of a cap: the stretch of time in which no more than its epsilon may be spent"),
+        ("tensor_sha256", "STRING", "of a spent draw: SHA-256 of the noisy numbers that were stored"),
+        ("identity_sha256", "STRING", "of a draw: SHA-256 of what it depends on; its id shows the beginning"),
     ),
     {"known_state": "state IN ('granted', 'capped', 'reserved', 'spent', 'refused')", "counted": "sequence >= 1"},
 )
@@ -53,10 +73,10 @@ NOISY_SLICES = Table(
     "noisy_slices",
     "Time slices with their noise, the only thing that later stages read. For private use; safe where protected.",
     (
-        ("draw_id", "STRING", "the drawing of noise"),
+        ("draw_id", "STRING", "the draw, as in the ledger"),
         ("slice", "INT", "number of the time slice; those of a second region follow those of the first"),
-        ("values", "ARRAY<BIGINT>", "M * M noisy counts, rows from south to north, each from west to east"),
-        ("unit", "BIGINT", "counts are in units of 1 / unit: 1, or more where pings have weights"),
+        ("counts", "ARRAY<BIGINT>", "M * M noisy counts, rows from south to north, each from west to east"),
+        ("units_per_ping", "BIGINT", "of what the counts count: 1, or more where pings have weights"),
         ("protected", "BOOLEAN", "false: the noise came from a test seed, anyone can take it away again"),
     ),
     {"slice_number": "slice >= 0"},
@@ -65,10 +85,10 @@ NOISY_SLICES = Table(
 
 RELEASES = Table(
     "releases",
-    "One row a published release: what was promised, spent and done.",
+    "One row per published release: what was promised, spent and done.",
     (
         ("release_id", "STRING", "names the release in `cells`"),
-        ("draw_id", "STRING", "the drawing of noise it is made from, as in the ledger"),
+        ("draw_id", "STRING", "the draw it is made from, as in the ledger"),
         ("region", "STRING", "name of its box, where the draw has several; null where it has one"),
         ("dataset", "STRING", "whose budget was spent"),
         ("created", "TIMESTAMP", "when it was published"),
@@ -82,7 +102,7 @@ RELEASES = Table(
         ("west", "DOUBLE", "western edge"),
         ("north", "DOUBLE", "northern edge"),
         ("east", "DOUBLE", "eastern edge"),
-        ("unit", "STRING", "who is protected"),
+        ("privacy_unit", "STRING", "who is protected"),
         ("mechanism", "STRING", "what noise was added"),
         ("epsilon", "STRING", "privacy loss of the draw, exact"),
         ("k", "BIGINT", "pings kept of each user"),
@@ -108,7 +128,7 @@ RELEASES = Table(
 
 CELLS = Table(
     "cells",
-    "Released cells: estimated pings of all users, one row a cell and slice, empty ones too.",
+    "Released cells: estimated pings of all users, one row per cell and slice, empty ones too.",
     (
         ("release_id", "STRING", "see `releases`"),
         ("slice", "INT", "number of the time slice"),
@@ -153,7 +173,7 @@ def _remove_log_without_commit(path: str) -> None:
 
     Never a commit, should another process be making one right now: those files are left, and so is their folder.
     """
-    if has_commit(path):
+    if list_commits(path):
         return
     fs, log = filesystem(f"{path}/_delta_log")
     with suppress(OSError):
@@ -163,51 +183,48 @@ def _remove_log_without_commit(path: str) -> None:
             fs.rmdir(folder)
 
 
-def has_commit(path: str) -> bool:
-    """Whether a Delta table was ever committed there, by its files."""
+def list_commits(path: str) -> list[str]:
+    """Return the files of a Delta table's log, each with what changes when it is replaced; none without a table."""
     fs, log = filesystem(f"{path}/_delta_log")
-    return any(file.endswith((".json", ".parquet")) for file in fs.find(log))
-
-
-def renew_constraints(spark: SparkSession, path: str, table: Table) -> None:
-    """Give a table that an older version made the constraints of this one."""
-    place = f"delta.`{path.replace('`', '``')}`"
-    properties = {row.key: row.value for row in spark.sql(f"SHOW TBLPROPERTIES {place}").collect()}
-    for name, rule in table.constraints.items():
-        if properties.get(f"delta.constraints.{name}") != rule:
-            spark.sql(f"ALTER TABLE {place} DROP CONSTRAINT IF EXISTS {name}")
-            spark.sql(f"ALTER TABLE {place} ADD CONSTRAINT {name} CHECK ({rule})")
+    fs.invalidate_cache()
+    files = fs.find(log, detail=True).items()
+    changing = ("size", "mtime", "LastModified", "ETag", "etag", "last_modified", "ino")
+    return sorted(
+        f"{name} {[info.get(key) for key in changing]}" for name, info in files if name.endswith((".json", ".parquet"))
+    )
 
 
 def append_once(frame: DataFrame, path: str, table: Table, transaction: str, version: int = 1) -> None:
     """Append in one atomic commit; another append under the same transaction name and version changes nothing.
 
     Delta keeps name and version in the table's log, so this holds after any crash and between processes. Of two that
-    try at the same moment, the later one gets a `DeltaConcurrentModificationException`.
+    try at the same moment, the later one gets one of `COMMIT_CONFLICTS`.
     """
     writer = frame.write.format("delta").mode("append")
     writer = writer.option("txnAppId", transaction).option("txnVersion", version)
-    writer = writer.option("mergeSchema", "true")  # a table made by an older version gets the columns it lacks
     if table.partition:
         writer = writer.partitionBy(table.partition)
     writer.save(path)
 
 
-def rows_of(frame: DataFrame) -> list[dict[str, Any]]:
-    """All rows, times in UTC. A Row of Spark's has them in the driver's own zone, and does not say so."""
+def read_rows(frame: DataFrame) -> list[dict[str, Any]]:
+    """Collect all rows, times in UTC. A Row of Spark's has them in the driver's own zone, and does not say so."""
     times = [field.name for field in frame.schema if isinstance(field.dataType, TimestampType)]
     numbers = frame.withColumns({name: F.unix_micros(name) for name in times}) if times else frame
     rows = [row.asDict() for row in numbers.collect()]
-    return [row | {name: _instant(row[name]) for name in times} for row in rows]
+    return [row | {name: _to_instant(row[name]) for name in times} for row in rows]
 
 
-def _instant(micros: int | None) -> datetime | None:
+def _to_instant(micros: int | None) -> datetime | None:
     return None if micros is None else datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
 
 
-def read_part(spark: SparkSession, path: str, table: Table, value: str) -> DataFrame | None:
-    """The rows of one draw or release; None where the table does not exist yet."""
-    if not DeltaTable.isDeltaTable(spark, path):
-        return None
-    key = table.partition or table.columns[0][0]
-    return spark.read.format("delta").load(path).where(F.col(key) == value)
+def read_table(spark: SparkSession, path: str) -> DataFrame | None:
+    """Return a table; None where it does not exist yet."""
+    return spark.read.format("delta").load(path) if DeltaTable.isDeltaTable(spark, path) else None
+
+
+def read_partition(spark: SparkSession, path: str, table: Table, value: str) -> DataFrame | None:
+    """Return the rows of one draw or release; None where the table does not exist yet."""
+    rows = read_table(spark, path)
+    return None if rows is None else rows.where(F.col(table.partition or table.names[0]) == value)

@@ -15,10 +15,10 @@ from typing import Any
 
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.pings.layouts import LAYOUTS
-from vdr_spark.privacy.accounting import Account, Entry, State, account
-from vdr_spark.privacy.mechanism import noise_variance
+from vdr_spark.plan import ReleasePlan
+from vdr_spark.privacy.accounting import Account, Entry, State, balance
 
-UNIT = "user"
+PRIVACY_UNIT = "user"
 ADJACENCY = "two data sets that differ by all the pings of one user, added or removed"
 UNPROTECTED = "UNPROTECTED: the noise came from a test seed, anyone can compute it. This release protects nobody."
 
@@ -41,36 +41,37 @@ class Published:
         return self.model == "identity" or self.model.endswith("+fusion")
 
 
-def privacy_statement(config: ReleaseConfig, published: Published, book: Sequence[Entry]) -> dict[str, Any]:
-    """Of one release, whose configuration is settled; `book` are the ledger's entries so far."""
-    own = [entry for entry in book if entry.dataset == config.dataset]
-    spent = account(book, config.dataset)
+def write_statement(release: ReleasePlan, published: Published, entries: Sequence[Entry]) -> dict[str, Any]:
+    """Write the statement of one release; `entries` are the ledger's so far."""
+    own = [entry for entry in entries if entry.dataset == release.config.dataset]
+    account = balance(entries, release.config.dataset)
     return {
-        "release_id": config.release_id,
-        "protected": config.privacy.protected,
-        "warning": None if config.privacy.protected else UNPROTECTED,
-        "deployment": _deployment(config, published, own, spent),
-        "questions": _questions(config, published),
-        "exact": _exact(config, published, own, spent) | {"ledger": _how_far(book)},
+        "release_id": release.release_id,
+        "protected": release.protected,
+        "warning": None if release.protected else UNPROTECTED,
+        "deployment": _deployment(release, published, own, account),
+        "questions": _questions(release, published),
+        "exact": _exact(release, published, own, account) | {"ledger": _ledger_length(entries)},
     }
 
 
 def _deployment(
-    config: ReleaseConfig, published: Published, book: Sequence[Entry], spent: Account
+    release: ReleasePlan, published: Published, entries: Sequence[Entry], account: Account
 ) -> dict[str, dict[str, Any]]:
-    privacy, about, grid = config.privacy, config.about, config.domain
+    config, grid = release.config, release.grid
+    privacy, about = config.privacy, config.about
     unprotected = f"{UNPROTECTED} " if not privacy.protected else ""
     accuracy = "not estimated: smaller than can be told"
     if published.estimated_rmse is not None:
         accuracy = f"root mean squared error of a cell's kept pings: {published.estimated_rmse:.3g}"
     return {
         "basic": {
-            "name": config.release_id,
+            "name": release.release_id,
             "data_curators": [{"data_curator_name": about.curator, "data_curator_type": about.curator_type}],
             "description": f"Estimated number of location pings in each of {grid.size:,} cells: "
             f"{grid.cells_per_side} x {grid.cells_per_side} in the box, {grid.slices} slices of {grid.slice_seconds} s. "
             f"Dataset {config.dataset}."
-            + (f" One of {len(config.grids)} regions under the same epsilon." if len(config.grids) > 1 else ""),
+            + (f" One of {len(release.plan.regions)} regions under the same epsilon." if config.regions else ""),
             "intended_use": about.intended_use,
             "data_product_type": "Summary statistics",
             "data_product_region": about.region,
@@ -81,7 +82,7 @@ def _deployment(
             "variant_name": "Pure DP" if privacy.protected else "none",
             "data_domain": "Any number of rows of user id, latitude, longitude and time. Rows outside the public box "
             "and period, and rows that are no pings, are left out one by one.",
-            "unprotected_quantities": unprotected + "; ".join(_unprotected(config)),
+            "unprotected_quantities": unprotected + "; ".join(_unprotected(release)),
         },
         "privacy_loss": {
             "privacy_unit": "User",
@@ -97,17 +98,17 @@ def _deployment(
             "trust_assumptions": "The curator, who holds the pings and runs the job, is trusted, with the machines "
             "it runs on. Whoever sees the release is not.",
             "actors": "Users, whose pings these are; the curator; readers of the release.",
-            "release_type": "Many releases" if len(_draws(book)) > len(config.draws) else "One release",
+            "release_type": "Many releases" if len(_draws(entries)) > len(release.plan.draws) else "One release",
             "release_type_details": "Draws over the dataset are counted, each booked in a ledger; see composition. "
             "Further releases of one draw (other regions, other denoisers) cost nothing.",
             "data_source_type": "Static",
             "access_type": "Non-interactive",
         },
         "implementation": {
-            "preprocessing_and_hyperparameter_tuning": f"{_bounding(config)} No setting was tuned on the pings by "
+            "preprocessing_and_hyperparameter_tuning": f"{_bounding(release)} No setting was tuned on the pings by "
             "this software. Models are chosen and trained on the noisy counts alone.",
-            "mechanisms": _mechanism(config),
-            "composition": _composition(config, book, spent),
+            "mechanisms": _mechanism(release),
+            "composition": _composition(release, entries, account),
             "post_processing": f"{published.model}, then refinement ({config.refine.method}) from kept to all pings. "
             "Both read the stored noisy counts only.",
             "justification": "Pure epsilon at user level, so that the promise holds for whole histories and adds up "
@@ -123,50 +124,50 @@ def _user_column(config: ReleaseConfig) -> str:
     return config.input.columns.get("user_id") or LAYOUTS[config.input.layout].columns["user_id"]
 
 
-def _how_far(book: Sequence[Entry]) -> dict[str, Any]:
-    """How far the ledger was written, all datasets together: one that was cut off since can be told."""
-    return {"entries": len(book), "last_entry_hash": book[-1].entry_hash if book else ""}
+def _ledger_length(entries: Sequence[Entry]) -> dict[str, Any]:
+    """Return how far the ledger was written, all datasets together: one that was cut off since can be told."""
+    return {"entries": len(entries), "last_entry_hash": entries[-1].entry_hash if entries else ""}
 
 
-def _unprotected(config: ReleaseConfig) -> list[str]:
-    privacy = config.privacy
-    boxes = ", ".join(str(tuple(vars(grid.box).values())) for grid in config.grids)
+def _unprotected(release: ReleasePlan) -> list[str]:
+    privacy, grid = release.config.privacy, release.grid
+    boxes = ", ".join(str(tuple(vars(grid.box).values())) for grid in release.plan.grids)
     total = (
-        f"the number of all pings, {privacy.total:,}, as declared"
+        f"the number of all pings, {release.total_pings:,}, as declared"
         if privacy.estimate_total is None
         else "the number of all pings is protected: it was estimated, for its share of epsilon"
     )
     return [
         total,
-        f"box {boxes} (south, west, north, east), period {config.domain.start.isoformat()} to "
-        f"{config.domain.end.isoformat()}, slice length and number of cells, by configuration",
-        f"k = {privacy.bound}, " + ("by configuration" if privacy.k is not None else "a share of the number of pings"),
+        f"box {boxes} (south, west, north, east), period {grid.start.isoformat()} to "
+        f"{grid.end.isoformat()}, slice length and number of cells, by configuration",
+        f"k = {release.k}, " + ("by configuration" if privacy.k is not None else "a share of the number of pings"),
         "names and types of the input's columns, and where the input lies",
         "that the release was made, and when; that it could be made: a file that cannot be read stops the job",
     ]
 
 
-def _bounding(config: ReleaseConfig) -> str:
-    privacy = config.privacy
-    over = " in all regions together" if config.regions else ""
+def _bounding(release: ReleasePlan) -> str:
+    privacy, k = release.config.privacy, release.k
+    over = " in all regions together" if release.config.regions else ""
     if privacy.bounding == "weight":
-        return f"The pings of a user{over} weigh at most {privacy.bound} in sum, in units of 1/{privacy.unit}."
-    return f"Of the pings of a user{over} at most {privacy.bound} are kept, chosen by a keyed hash."
+        return f"The pings of a user{over} weigh at most {k} in sum, in units of 1/{privacy.units_per_ping}."
+    return f"Of the pings of a user{over} at most {k} are kept, chosen by a keyed hash."
 
 
-def _mechanism(config: ReleaseConfig) -> str:
-    privacy, estimate = config.privacy, config.privacy.estimate_total
+def _mechanism(release: ReleasePlan) -> str:
+    privacy, estimate = release.config.privacy, release.config.privacy.estimate_total
     source = "the operating system" if privacy.protected else "A TEST SEED"
     text = (
-        f"Discrete Laplace noise of scale k / epsilon = {privacy.bound} / {_in_brackets(privacy.cells_epsilon)} = "
-        f"{privacy.scale} on every cell, the empty ones too: exact, in integers, from random bits of {source}; "
-        f"standard deviation {noise_variance(privacy) ** 0.5:.4g}. Drawn once, and stored before anything reads it."
+        f"Discrete Laplace noise of scale k / epsilon = {release.k} / {_in_brackets(privacy.cells_epsilon)} = "
+        f"{release.scale} on every cell, the empty ones too: exact, in integers, from random bits of {source}; "
+        f"standard deviation {release.noise.deviation:.4g}. Drawn once, and stored before anything reads it."
     )
     if estimate is None:
         return text
     return (
-        f"{text} The number of pings: the same noise of scale {estimate.most_per_user / privacy.total_epsilon}, "
-        f"at most {estimate.most_per_user} pings of a user."
+        f"{text} The number of pings: the same noise of scale {estimate.max_per_user / privacy.total_epsilon}, "
+        f"at most {estimate.max_per_user} pings of a user."
     )
 
 
@@ -174,16 +175,16 @@ def _in_brackets(epsilon: Fraction) -> str:
     return str(epsilon) if epsilon.denominator == 1 else f"({epsilon})"
 
 
-def _draws(book: Sequence[Entry]) -> dict[str, Entry]:
-    """The draws of a dataset that were booked, each with its last word."""
-    return {entry.draw_id: entry for entry in book if entry.state in (State.RESERVED, State.SPENT)}
+def _draws(entries: Sequence[Entry]) -> dict[str, Entry]:
+    """Return the draws of a dataset that were booked, each with its last entry."""
+    return {entry.draw_id: entry for entry in entries if entry.state in (State.RESERVED, State.SPENT)}
 
 
-def _composition(config: ReleaseConfig, book: Sequence[Entry], spent: Account) -> str:
-    others = len(_draws(book).keys() - {draw.draw_id for draw in config.draws})
+def _composition(release: ReleasePlan, entries: Sequence[Entry], account: Account) -> str:
+    others = len(_draws(entries).keys() - {draw.draw_id for draw in release.plan.draws})
     return (
-        f"Epsilons of a dataset add up. Dataset {config.dataset} has reserved or spent {spent.committed} of "
-        f"{spent.granted} granted, this release included; besides it there "
+        f"Epsilons of a dataset add up. Dataset {account.dataset} has reserved or spent {account.committed} of "
+        f"{account.granted} granted, this release included; besides it there "
         + ("was 1 other draw. " if others == 1 else f"were {others} other draws. ")
         + "Other releases of the same draw cost nothing."
     )
@@ -195,8 +196,9 @@ def _by_stage(config: ReleaseConfig) -> dict[str, Fraction]:
     return estimate | {"collect": config.privacy.cells_epsilon} | nothing
 
 
-def _questions(config: ReleaseConfig, published: Published) -> list[dict[str, str]]:
-    """What NIST SP 800-226 would have a reader ask, from the top of its pyramid down."""
+def _questions(release: ReleasePlan, published: Published) -> list[dict[str, str]]:
+    """Answer what NIST SP 800-226 would have a reader ask, from the top of its pyramid down."""
+    config = release.config
     strength = "Above 10, which promises little." if config.privacy.epsilon > 10 else "Not above 10."
     parameter = f"epsilon = {config.privacy.epsilon}, pure. {strength}"
     bars = "Each cell has an error bar." if published.has_error_bars else "Cells have no error bars."
@@ -210,7 +212,7 @@ def _questions(config: ReleaseConfig, published: Published) -> list[dict[str, st
         "dataset name, or by others, are not counted.",
         "Is the mechanism right, and free of floating-point leaks?": "Noise and counts are integers; the sampler "
         "compares random bits with exact thresholds. Tests audit the whole job, and broken variants of it.",
-        "Is the contribution of a user really bounded?": _bounding(config),
+        "Is the contribution of a user really bounded?": _bounding(release),
         "Is anything taken from the data without being paid for?": "No. See unprotected quantities."
         if config.privacy.estimate_total
         else declared,
@@ -226,27 +228,30 @@ def _questions(config: ReleaseConfig, published: Published) -> list[dict[str, st
     return [{"question": question, "answer": answer} for question, answer in answers.items()]
 
 
-def _exact(config: ReleaseConfig, published: Published, book: Sequence[Entry], spent: Account) -> dict[str, Any]:
-    privacy, grid, estimate = config.privacy, config.domain, config.privacy.estimate_total
+def _exact(
+    release: ReleasePlan, published: Published, entries: Sequence[Entry], account: Account
+) -> dict[str, Any]:
+    config, grid = release.config, release.grid
+    privacy, estimate = config.privacy, config.privacy.estimate_total
     return {
-        "privacy_unit": UNIT,
+        "privacy_unit": PRIVACY_UNIT,
         "user_column": _user_column(config),
         "adjacency": ADJACENCY,
         "epsilon": str(privacy.epsilon),
         "epsilon_by_stage": {stage: str(epsilon) for stage, epsilon in _by_stage(config).items()},
         "mechanism": privacy.mechanism,
-        "scale": str(privacy.scale),
-        "k": privacy.bound,
+        "scale": str(release.scale),
+        "k": release.k,
         "bounding": privacy.bounding,
-        "sensitivity_l1": privacy.bound,
-        "counts_are_multiples_of": f"1/{privacy.unit}",
+        "sensitivity_l1": release.k,
+        "units_per_ping": privacy.units_per_ping,
         "total_pings": {
-            "value": privacy.total,
+            "value": release.total_pings,
             "source": "estimated" if estimate else "declared public",
-            "most_per_user": estimate.most_per_user if estimate else None,
+            "max_per_user": estimate.max_per_user if estimate else None,
         },
         "box": vars(grid.box),
-        "boxes_under_the_same_bound": [vars(other.box) for other in config.grids],
+        "boxes_under_the_same_bound": [vars(other.box) for other in release.plan.grids],
         "period": [grid.start.isoformat(), grid.end.isoformat()],
         "slice_seconds": grid.slice_seconds,
         "cells_per_side": grid.cells_per_side,
@@ -262,10 +267,10 @@ def _exact(config: ReleaseConfig, published: Published, book: Sequence[Entry], s
                 "ledger_entry": entry.sequence,
                 "ledger_entry_hash": entry.entry_hash,
             }
-            for entry in _draws(book).values()
+            for entry in _draws(entries).values()
         ],
-        "granted": str(spent.granted),
-        "committed": str(spent.committed),
+        "granted": str(account.granted),
+        "committed": str(account.committed),
         "cells_sha256": published.cells_sha256,
         "configuration_hash": published.configuration_hash,
         "code_version": published.code_version,

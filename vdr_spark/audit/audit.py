@@ -1,0 +1,58 @@
+"""Running the checks on a release, one after the other, whatever they stumble over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from vdr_spark.audit.checks import CHECKS, Check
+from vdr_spark.audit.report import AuditReport
+from vdr_spark.audit.subject import CannotTell, CheckFailed, Finding, Row, Subject
+from vdr_spark.collect.draws import Draws
+from vdr_spark.errors import StageMissing, VdrError
+from vdr_spark.plan import Region
+from vdr_spark.storage.tables import RELEASES, read_partition, read_rows
+
+
+def audit(spark: SparkSession, draws: Draws, region: Region) -> AuditReport:
+    """Check the published release of a plan's region. What cannot even be looked at does not hold."""
+    release_id = draws.plan.release_id(region)
+    return AuditReport(release_id, tuple(_find(spark, draws, region)))
+
+
+def _find(spark: SparkSession, draws: Draws, region: Region) -> Iterator[Finding]:
+    rows = _published_rows(spark, draws, region)
+    if len(rows) > 1:
+        yield Finding("release", False, f"{len(rows)} rows of `releases` say something about it; one may")
+        return
+    try:
+        release = next(release for release in draws.releases() if release.region == region)
+    except VdrError as problem:
+        yield Finding("number of pings", False, str(problem))
+        return
+    subject = Subject(spark, draws, release, rows[0])
+    yield from (_run(name, check, subject) for name, check in CHECKS.items())
+
+
+def _run(name: str, check: Check, subject: Subject) -> Finding:
+    try:
+        return Finding(name, True, check(subject))
+    except CannotTell as reason:
+        return Finding(name, None, str(reason))
+    except (CheckFailed, VdrError) as problem:
+        return Finding(name, False, str(problem))
+    except (PySparkException, Py4JJavaError, KeyError, TypeError, ValueError) as problem:
+        return Finding(name, False, f"it could not even be looked at ({type(problem).__name__}): files are damaged")
+
+
+def _published_rows(spark: SparkSession, draws: Draws, region: Region) -> list[Row]:
+    plan = draws.plan
+    release_id = plan.release_id(region)
+    rows = read_partition(spark, plan.output.table(RELEASES.name), RELEASES, release_id)
+    found = read_rows(rows) if rows is not None else []
+    if not found:
+        raise StageMissing(f"release {release_id} is not published in {plan.config.output}: nothing to audit")
+    return found

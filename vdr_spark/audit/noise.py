@@ -1,0 +1,40 @@
+"""Tallies of noisy counts, made on Spark and added up: what the noise check needs to know of a tensor."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from operator import add
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from vdr_spark.privacy.noise_check import NoiseCheck, Tally
+from vdr_spark.workers import ArrowTask, in_worker
+
+
+def tally_noise(rows: DataFrame, check: NoiseCheck) -> Tally:
+    """Return the tally of all noisy counts of some rows of `noisy_slices`."""
+    tallied = rows.select("counts").mapInArrow(in_worker(_tally_task(check)), "tally binary")
+    return reduce(add, (_unpack(bytes(row.tally)) for row in tallied.collect()))
+
+
+def _tally_task(check: NoiseCheck) -> ArrowTask:
+    def tally(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            slices = (batch.column("counts")[row].values.to_numpy() for row in range(batch.num_rows))
+            packed = [_pack(check.tally(noisy)) for noisy in slices]
+            yield pa.RecordBatch.from_pydict({"tally": pa.array(packed, pa.binary())})
+
+    return tally
+
+
+def _pack(tally: Tally) -> bytes:
+    return json.dumps({**vars(tally), "bins": tally.bins.tolist()}).encode()
+
+
+def _unpack(packed: bytes) -> Tally:
+    values = json.loads(packed)
+    return Tally(**(values | {"bins": np.array(values["bins"], dtype=np.int64)}))

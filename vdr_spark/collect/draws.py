@@ -1,0 +1,64 @@
+"""The draws of a plan: the noisy tensor of the cells, that of N where it is estimated, and the ledger that knows both.
+
+Stages that run in one process share one of these, so that numbers are hashed, and the ledger is verified, once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from vdr_spark.collect.noisy_tensor import NoisyTensor
+from vdr_spark.errors import StageMissing
+from vdr_spark.plan import Plan, Region, ReleasePlan
+from vdr_spark.privacy.accounting import Entry
+from vdr_spark.privacy.ledger import Ledger
+
+
+@dataclass(frozen=True)
+class Draws:
+    """What is stored of a plan's draws."""
+
+    plan: Plan
+    ledger: Ledger
+    cells: NoisyTensor
+    total: NoisyTensor | None  # None where N is declared
+
+    @property
+    def tensors(self) -> list[NoisyTensor]:
+        """The tensors in the order of the plan's draws."""
+        return [self.cells] if self.total is None else [self.total, self.cells]
+
+    def find_total(self) -> int | None:
+        """Return N: declared, or as it was drawn; None where it is not drawn yet."""
+        if self.total is None:
+            return self.plan.declared_total
+        contents = self.total.contents()
+        return None if contents is None else max(1, contents.slice_sums[0])  # its only slice has one cell
+
+    def require_spent(self) -> Entry:
+        """Return the ledger's entry of the cells; refuse tensors that are not booked as spent with their numbers."""
+        return [tensor.require_spent() for tensor in self.tensors][-1]
+
+    def releases(self) -> tuple[ReleasePlan, ...]:
+        """Return what is to be done for each region; refused where N is not known yet."""
+        total = self.find_total()
+        if total is None:
+            raise StageMissing("privacy.estimate_total: the number of pings is not estimated yet; run `vdr collect`")
+        return self.plan.releases(total)
+
+    def noisy_sum(self, region: Region) -> float:
+        """Return the sum of all noisy counts of a region, in pings."""
+        contents = self.cells.contents()
+        assert contents is not None
+        sums = contents.slice_sums[region.first_slice : region.first_slice + region.grid.slices]
+        return sum(sums) / self.plan.config.privacy.units_per_ping
+
+
+def open_draws(spark: SparkSession, plan: Plan) -> Draws:
+    """Open what is stored of a plan's draws; nothing is read yet."""
+    ledger = Ledger(spark, plan.ledger)
+    cells = NoisyTensor(spark, plan.output, plan.cells_draw, plan.slices, ledger)
+    total = NoisyTensor(spark, plan.output, plan.total_draw, 1, ledger) if plan.total_draw else None
+    return Draws(plan, ledger, cells, total)

@@ -1,0 +1,238 @@
+"""A plan: what a configuration comes to, worked out from settings alone.
+
+Two steps, because one figure may have to be paid for. A `Plan` is known before any data are read: its draws and their
+price, the cells of every region, where things lie. Once N, the number of all pings, is known too, declared or drawn,
+a plan becomes one `ReleasePlan` for each region, with nothing left open; that is what the later stages receive.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from vdr_spark.config import ReleaseConfig
+from vdr_spark.errors import InvalidConfig
+from vdr_spark.grid import Grid
+from vdr_spark.plan import identity
+from vdr_spark.privacy.accounting import BudgetRequest, Cap, Draw
+from vdr_spark.privacy.mechanism import Noise, build_mechanism
+from vdr_spark.storage.places import LedgerPlaces, OutputFolder, ReleaseFolder
+
+_WEAK_EPSILON = 10  # above, the promise is called weak
+
+
+@dataclass(frozen=True)
+class Region:
+    """One published box. Slices of one region follow those of another in the noisy tensor."""
+
+    name: str | None  # None where it is the only one
+    grid: Grid
+    first_slice: int  # of the noisy tensor
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is known of a release before any data are read."""
+
+    config: ReleaseConfig
+    regions: tuple[Region, ...]
+    draws: tuple[Draw, ...]  # over the pings, in order; their epsilons add up to the release's
+    output: OutputFolder
+    ledger: LedgerPlaces
+
+    @property
+    def grids(self) -> tuple[Grid, ...]:
+        return tuple(region.grid for region in self.regions)
+
+    @property
+    def slices(self) -> int:
+        """Slices of all regions together."""
+        return sum(grid.slices for grid in self.grids)
+
+    @property
+    def cells(self) -> int:
+        """Cells of all regions together, each of which gets noise."""
+        return sum(grid.size for grid in self.grids)
+
+    @property
+    def cells_draw(self) -> Draw:
+        return self.draws[-1]
+
+    @property
+    def total_draw(self) -> Draw | None:
+        """The draw that estimates N, where it is not declared."""
+        return self.draws[0] if len(self.draws) > 1 else None
+
+    @cached_property
+    def budget_request(self) -> BudgetRequest:
+        """What the ledger is asked for."""
+        privacy = self.config.privacy
+        cap = Cap(privacy.cap.epsilon, privacy.cap.per) if privacy.cap else None
+        budget = privacy.budget or privacy.epsilon
+        return BudgetRequest(self.config.dataset, self.draws, budget, cap, self.configuration_hash)
+
+    @cached_property
+    def configuration_hash(self) -> str:
+        return identity.hash_configuration(self.config)
+
+    @property
+    def declared_total(self) -> int | None:
+        """N where it is declared, None where it is a draw."""
+        return self.config.privacy.total_pings
+
+    @property
+    def known_k(self) -> int | None:
+        """The bound k where it does not wait for an estimate of N."""
+        return self.config.privacy.k or (self.declared_total and self.config.privacy.bound(self.declared_total))
+
+    @property
+    def known_noise(self) -> Noise | None:
+        """The noise of a cell where k is known."""
+        return None if self.known_k is None else self.noise_for(self.known_k)
+
+    @property
+    def noise_of_total(self) -> Noise | None:
+        """The noise of N, where that is a draw."""
+        estimate, privacy = self.config.privacy.estimate_total, self.config.privacy
+        if estimate is None:
+            return None
+        return Noise(build_mechanism(privacy.mechanism, estimate.max_per_user, privacy.total_epsilon))
+
+    def bound(self, total_pings: int) -> int:
+        """Return k, the number of pings kept of each user, once N is known."""
+        k = self.config.privacy.bound(total_pings)
+        try:
+            self.config.privacy.check_scale(k)
+        except ValueError as problem:
+            raise InvalidConfig(f"privacy: {problem}; give `k` instead of `lambda`") from None
+        return k
+
+    def noise_for(self, k: int) -> Noise:
+        """Return the noise that hides k pings in every cell."""
+        privacy = self.config.privacy
+        mechanism = build_mechanism(privacy.mechanism, k * privacy.units_per_ping, privacy.cells_epsilon)
+        return Noise(mechanism, privacy.units_per_ping)
+
+    def release_id(self, region: Region) -> str:
+        """Return the id of what is published for a region: a draw and how it is denoised and refined."""
+        return f"{self.cells_draw.draw_id}-{identity.identify_release(self.config, region.name)[:6]}"
+
+    def releases(self, total_pings: int) -> tuple[ReleasePlan, ...]:
+        """Return what is to be done for each region, with N known."""
+        k = self.bound(total_pings)
+        noise = self.noise_for(k)
+        return tuple(ReleasePlan(self, region, self.release_id(region), total_pings, k, noise) for region in self.regions)
+
+    def choose_region(self, name: str | None) -> Region:
+        """Return the region of a name, or the only one."""
+        if name is None and len(self.regions) == 1:
+            return self.regions[0]
+        for region in self.regions:
+            if region.name is not None and region.name == name:
+                return region
+        names = ", ".join(region.name for region in self.regions if region.name) or "only one, without a name"
+        raise InvalidConfig(f"region must be one of those of the release ({names}), not {name}; name one (--region)")
+
+    def require_exclusion(self) -> None:
+        """Refuse stores on which a second process cannot be kept out, unless the person declares that there is none.
+
+        A lock holds on a local disk. Elsewhere two processes could both reserve the last epsilon, or both draw.
+        """
+        if self.config.single_writer:
+            return
+        places = {"ledger": (self.ledger.table, self.ledger.is_local), "output": (self.output.root, self.output.is_local)}
+        for setting, (place, local) in places.items():
+            if not local:
+                raise InvalidConfig(
+                    f"{setting}: must be on a disk of this machine, where a second process can be kept out by a lock, "
+                    f"not at {place}. If no two processes ever write there at once, say so with `single_writer: true`"
+                )
+
+    def cautions(self) -> list[str]:
+        """Return what a careful reader should know before running this: warnings, not refusals."""
+        config, found = self.config, []
+        if config.privacy.epsilon > _WEAK_EPSILON:
+            found.append(
+                f"epsilon = {float(config.privacy.epsilon):g} is a weak promise; below {_WEAK_EPSILON} is good practice."
+            )
+        if not config.privacy.protected:
+            found.append("privacy.test_seed is set: the noise can be computed by anyone. Protects nobody.")
+        noise = 3 * self.known_noise.deviation * math.sqrt(self.cells) if self.known_noise else 0.0
+        if self.declared_total is not None and noise > self.declared_total:
+            found.append(
+                f"the noise of all cells together may exceed {noise:.3g} pings, more than privacy.total_pings: the "
+                "release will say little. Fewer cells, a smaller k or a larger epsilon would help."
+            )
+        if config.ledger is None:
+            found.append(
+                "ledger: not set, so the ledger lies in `output` and another output folder starts another one. "
+                "Name one ledger for all releases of a dataset."
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class ReleasePlan:
+    """The release of one region, with nothing left open."""
+
+    plan: Plan
+    region: Region
+    release_id: str
+    total_pings: int  # N, of all regions together
+    k: int
+    noise: Noise  # of a cell
+
+    @property
+    def config(self) -> ReleaseConfig:
+        return self.plan.config
+
+    @property
+    def grid(self) -> Grid:
+        return self.region.grid
+
+    @property
+    def draw(self) -> Draw:
+        """The draw of the cells."""
+        return self.plan.cells_draw
+
+    @property
+    def scale(self) -> Fraction:
+        """k / epsilon, exact."""
+        return self.k / self.draw.epsilon
+
+    @property
+    def protected(self) -> bool:
+        return self.config.privacy.protected
+
+    @property
+    def folder(self) -> ReleaseFolder:
+        """Where its stages work."""
+        return self.plan.output.work(self.release_id)
+
+
+def make_plan(config: ReleaseConfig) -> Plan:
+    """Work out what a configuration comes to. Nothing is looked up and nothing is read."""
+    output = OutputFolder.at(config.output)
+    ledger = LedgerPlaces.at(output, config.ledger, config.ledger_head)
+    return Plan(config, _regions(config), _draws(config), output, ledger)
+
+
+def _regions(config: ReleaseConfig) -> tuple[Region, ...]:
+    period = config.period
+    start, end = period.utc(period.start), period.utc(period.end)
+    slices = round((end - start).total_seconds()) // period.slice
+    return tuple(
+        Region(name, Grid(region.box, config.grid.cells_per_side, start, period.slice, slices), number * slices)
+        for number, (name, region) in enumerate(config.boxes.items())
+    )
+
+
+def _draws(config: ReleaseConfig) -> tuple[Draw, ...]:
+    privacy, cells_sha256 = config.privacy, identity.identify_cells(config)
+    cells = Draw(f"{config.name}-{cells_sha256[:10]}", privacy.cells_epsilon, "cells", cells_sha256)
+    if privacy.estimate_total is None:
+        return (cells,)
+    total_sha256 = identity.identify_total(config)
+    return Draw(f"{config.dataset}-total-{total_sha256[:10]}", privacy.total_epsilon, "total", total_sha256), cells

@@ -1,0 +1,139 @@
+"""The façade: one object that takes a release from pings to answers, for notebooks and programs.
+
+    publisher = Publisher.from_yaml("conf/demo.yaml")
+    print(publisher.explain())     # what will be done, who is protected, what it spends; nothing is read
+    release = publisher.release()  # every stage that is not done yet; run again, nothing is drawn or spent twice
+    release.range_count(Box.around(29.76, -95.37, side_m=1000))
+    publisher.audit()              # does everything that was promised agree with everything that is there?
+    publisher.budget               # what the dataset may still spend
+
+**Pings in a DataFrame.** A DataFrame has no identity of its own, so the person who hands one in names it (`pings`).
+The name stands for its rows: the same name and settings mean the same draw, whose stored tensor is used again. And
+Spark may compute the rows of a DataFrame more than once, after a lost executor for example. The bound of k pings per
+user rests on getting the same rows again, so plans for which that is not certain are refused
+(`vdr_spark.pings.recompute` says which, and what to do).
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vdr_spark.config import ReleaseConfig, load_config
+from vdr_spark.plan import make_plan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from vdr_spark.audit import AuditReport
+    from vdr_spark.pipeline import Pipeline
+    from vdr_spark.privacy.accounting import Account
+    from vdr_spark.progress import Progress
+    from vdr_spark.release.release import Release
+
+
+class Publisher:
+    """Everything one can do with one configuration. Nothing is read, started or written until a method asks for it."""
+
+    def __init__(
+        self,
+        config: ReleaseConfig,
+        spark: SparkSession | None = None,
+        frame: DataFrame | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """Without a session, one is taken or started as the configuration says; `frame` holds the pings, if given."""
+        self.config, self.plan = config, make_plan(config)
+        self._spark, self._frame, self._progress = spark, frame, progress
+
+    @classmethod
+    def from_yaml(cls, path: str | Path, *overrides: str, spark: SparkSession | None = None) -> Publisher:
+        """Read a configuration; an override is `section.key=value`, as with `--set` on the command line."""
+        return cls(load_config(path, overrides), spark)
+
+    @classmethod
+    def from_dataframe(
+        cls, frame: DataFrame, pings: str, columns: Mapping[str, str] | None = None, **settings: Any
+    ) -> Publisher:
+        """Publish the rows of a DataFrame, which `pings` names.
+
+        `columns` maps our names to the frame's (`{"user_id": "device", "ts": "seen_at"}`). The settings are those of a
+        configuration: `name`, `dataset`, `output`, `region`, `period`, `privacy`, ...
+        """
+        source = {"dataframe": pings, "columns": dict(columns or {})}
+        return cls(ReleaseConfig(input=source, **settings), frame.sparkSession, frame)
+
+    @classmethod
+    def from_table(
+        cls, spark: SparkSession, table: str, columns: Mapping[str, str] | None = None, **settings: Any
+    ) -> Publisher:
+        """Publish the rows of a table by its name, such as `main.mobility.pings`; settings as for a DataFrame."""
+        source = {"table": table, "columns": dict(columns or {})}
+        return cls(ReleaseConfig(input=source, **settings), spark)
+
+    def explain(self) -> Explanation:
+        """Say what will be done, who is protected and what it spends, before any data are read."""
+        from vdr_spark.explain import explain
+
+        return Explanation(explain(self.plan))
+
+    def synthesize(self) -> bool:
+        """Generate the pings that the section `synth` describes; False where they are there already."""
+        return self.pipeline.run("synth")
+
+    def release(self, region: str | None = None) -> Release:
+        """Collect, denoise, refine and publish, as far as that was not done before, and read the release.
+
+        Where the configuration has several regions, all of them are released, and the one that is named is read.
+        """
+        from vdr_spark.pipeline import RELEASE_STAGES
+        from vdr_spark.release.read import read_release
+
+        chosen = self.plan.choose_region(region)
+        for stage in RELEASE_STAGES:
+            self.pipeline.run(stage)
+        return read_release(self.plan.output.root, self.plan.release_id(chosen))
+
+    def audit(self, region: str | None = None) -> AuditReport:
+        """Verify the published release: ledger, noisy tensor, its noise, cells, statement. Reads no ping."""
+        from vdr_spark.audit import audit
+
+        return audit(self.spark, self.pipeline.draws, self.plan.choose_region(region))
+
+    @property
+    def budget(self) -> Account:
+        """What was granted to the dataset, what is taken, what remains."""
+        return self.pipeline.draws.ledger.account(self.config.dataset)
+
+    @cached_property
+    def spark(self) -> SparkSession:
+        """The session that was given, that is there, or that the configuration describes."""
+        if self._spark is not None:
+            return self._spark
+        from vdr_spark.spark.session import spark_session
+
+        return spark_session(self.config.spark, f"vdr {self.config.name}")
+
+    @cached_property
+    def pipeline(self) -> Pipeline:
+        """The stages, for those who want them one by one: `publisher.pipeline.run("collect")`."""
+        from vdr_spark.pipeline import Pipeline
+
+        return Pipeline(self.spark, self.config, self._progress, self._frame)
+
+    def __repr__(self) -> str:
+        releases = ", ".join(self.plan.release_id(region) for region in self.plan.regions)
+        return f"Publisher of {releases} (dataset {self.config.dataset}, epsilon {self.config.privacy.epsilon})"
+
+
+class Explanation(str):
+    """A page of plain text that a notebook shows as it is."""
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self)}</pre>"
+
+
+

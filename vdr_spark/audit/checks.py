@@ -28,6 +28,7 @@ from vdr_spark.config import Draw, ReleaseConfig
 from vdr_spark.errors import StageMissing, VdrError
 from vdr_spark.privacy.accounting import Entry, State, account, check_same_draw, spending_of
 from vdr_spark.privacy.ledger import Ledger
+from vdr_spark.privacy.mechanism import mechanism_of
 from vdr_spark.privacy.noise_check import NoiseCheck, Tally
 from vdr_spark.privacy.statement import Published
 from vdr_spark.release.publish import release_values
@@ -185,14 +186,14 @@ def _tensor(it: _Subject) -> str:
 
 def _noise(it: _Subject) -> str:
     privacy, rows = it.config.privacy, it.noisy(it.config.draws[-1])
-    check = NoiseCheck(privacy.scale * privacy.unit)
+    check = mechanism_of(privacy).noise_check()
     if rows is None or rows.isEmpty():
         raise _Fails("there is no noisy tensor")
     tallied = rows.select("values").mapInArrow(in_worker(_tallies(check)), "tally binary")
     tally = reduce(add, (_unpacked(bytes(row.tally)) for row in tallied.collect()))
     if problems := list(check.contradictions(tally)):
         raise _Fails("; ".join(problems))
-    found = check.found_scale(tally)
+    found = check.estimate_scale(tally)
     if found is None:
         raise _CannotTell(f"{tally.negative} of {tally.cells} cells are negative: too few to measure the scale")
     claimed = float(privacy.scale)

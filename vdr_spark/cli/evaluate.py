@@ -8,9 +8,9 @@ from rich.table import Table
 from vdr_spark.cli.console import caution, console
 from vdr_spark.cli.options import open_spark
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.denoise.estimation.risk import Noise
 from vdr_spark.denoise.priors.registry import network_run
 from vdr_spark.evaluate.stage import Evaluation, evaluate
+from vdr_spark.privacy.mechanism import noise_of
 from vdr_spark.report import code_picture, slice_comparison
 from vdr_spark.storage.files import write_json
 from vdr_spark.storage.workspace import Workspace
@@ -65,7 +65,7 @@ def save_codes(evaluation: Evaluation, config: ReleaseConfig) -> None:
     if not is_finished(run):
         caution(f"no picture of the codes: {run.folder} no longer holds the trained model")
         return
-    painter = trained(noisy, Noise.of(config.privacy), run)
+    painter = trained(noisy, noise_of(config.privacy), run)
     codes = painter.codes(noisy[busiest])
     assert codes is not None
     drawn = np.maximum(painter.draw(noisy[busiest : busiest + 1])[0], 0)

@@ -17,6 +17,7 @@ import resource
 import tempfile
 import time
 from datetime import UTC, datetime
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -25,14 +26,14 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from vdr_spark.config.settings import VaeSettings, VqvaeSettings
-from vdr_spark.denoise.estimation.risk import Noise
 from vdr_spark.denoise.networks.device import choose_device, is_mixed
 from vdr_spark.denoise.networks.training import Run, read_training_log
 from vdr_spark.denoise.petastorm_reader import read_slices
 from vdr_spark.denoise.priors.reconstruction import autoencoder_prior, held_out_slices
 from vdr_spark.grid import Box, Grid
+from vdr_spark.privacy.mechanism import Noise, build_mechanism
 
-NOISE = Noise(9.2)  # Houston's: k = 55, epsilon = 6
+NOISE = Noise(build_mechanism("discrete_laplace", sensitivity=55, epsilon=Fraction(6)))  # Houston's
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
-from vdr_spark.privacy.noise_check import NoiseCheck
+from vdr_spark.privacy.noise_check import LaplaceCheck
 from vdr_spark.privacy.randomness import seeded_words
 
 CELLS = 200_000
@@ -20,7 +20,7 @@ def noise(scale: Fraction, cells: int = CELLS, seed: int = 1) -> Counts:
 
 
 def problems(noisy: Counts, scale: Fraction) -> list[str]:
-    check = NoiseCheck(scale)
+    check = LaplaceCheck(scale)
     return list(check.contradictions(check.tally(noisy)))
 
 
@@ -35,9 +35,9 @@ def test_right_noise_agrees_wherever_people_are(scale: Fraction, people: str) ->
     }[people]
     noisy = counts + noise(scale)
     assert problems(noisy, scale) == []
-    found = NoiseCheck(scale).found_scale(NoiseCheck(scale).tally(noisy))
+    estimated = LaplaceCheck(scale).estimate_scale(LaplaceCheck(scale).tally(noisy))
     if scale > 1:
-        assert found == pytest.approx(float(scale), rel=0.02)
+        assert estimated == pytest.approx(float(scale), rel=0.02)
 
 
 def rounded_normal(scale: Fraction) -> Counts:
@@ -65,12 +65,12 @@ def test_broken_noise_is_found(broken: Callable[[Fraction], Counts], words: str)
 
 
 def test_few_cells_say_nothing() -> None:
-    check = NoiseCheck(Fraction(3))
-    assert check.found_scale(check.tally(noise(Fraction(3), cells=50))) is None
+    check = LaplaceCheck(Fraction(3))
+    assert check.estimate_scale(check.tally(noise(Fraction(3), cells=50))) is None
 
 
 def test_tallies_add_up() -> None:
-    check, noisy = NoiseCheck(Fraction(3)), noise(Fraction(3))
+    check, noisy = LaplaceCheck(Fraction(3)), noise(Fraction(3))
     parts, whole = check.tally(noisy[:70_000]) + check.tally(noisy[70_000:]), check.tally(noisy)
     assert (parts.cells, parts.zeros, parts.negative, parts.odd, parts.total) == (
         whole.cells,

@@ -23,7 +23,7 @@ from vdr_spark.collect.sorting import Codes, Integers, position_in_run, starts_o
 from vdr_spark.config.privacy import PrivacySettings
 from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
 from vdr_spark.privacy.mechanism import Mechanism
-from vdr_spark.privacy.randomness import Words, secure_words, seeded_words
+from vdr_spark.privacy.randomness import RandomWords, secure_words, seeded_words
 from vdr_spark.workers import ArrowTask
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -89,7 +89,7 @@ class _FloatLaplace:
     def variance(self) -> float:
         return 2 * self.scale**2
 
-    def sample(self, size: int, words: Words) -> NDArray[np.int64]:  # noqa: ARG002
+    def sample(self, size: int, random_words: RandomWords) -> NDArray[np.int64]:  # noqa: ARG002
         return np.rint(np.random.default_rng().laplace(0, self.scale, size)).astype(np.int64)
 
 
@@ -102,13 +102,13 @@ class _Multiple:
     def variance(self) -> float:
         return self.noise.variance * self.unit**2
 
-    def sample(self, size: int, words: Words) -> NDArray[np.int64]:
-        return self.noise.sample(size, words) * self.unit
+    def sample(self, size: int, random_words: RandomWords) -> NDArray[np.int64]:
+        return self.noise.sample(size, random_words) * self.unit
 
 
 class _ZeroTwice(DiscreteLaplace):
-    def _sample(self, size: int, words: Words) -> NDArray[np.int64]:
-        negative, magnitude = self._signed(size, words)
+    def _sample(self, size: int, random_words: RandomWords) -> NDArray[np.int64]:
+        negative, magnitude = self._sample_signed(size, random_words)
         return np.where(negative, -magnitude, magnitude)
 
 

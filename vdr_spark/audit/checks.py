@@ -80,7 +80,7 @@ def _check_noise(it: Subject) -> str:
     tally = tally_noise(rows, check)
     if problems := list(check.contradictions(tally)):
         raise CheckFailed("; ".join(problems))
-    found = check.found_scale(tally)
+    found = check.estimate_scale(tally)
     if found is None:
         raise CannotTell(f"{tally.negative} of {tally.cells} cells are negative: too few to measure the scale")
     units, claimed = noise.units_per_ping, float(it.release.scale)

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.estimation.accuracy import Accuracy, estimated_accuracy
 from vdr_spark.denoise.estimation.fusion import Fusion
-from vdr_spark.denoise.estimation.risk import Estimate, Noise
+from vdr_spark.denoise.estimation.risk import Estimate
 from vdr_spark.denoise.petastorm_reader import read_region
 from vdr_spark.denoise.priors.registry import PRIORS, Prior, Task
+from vdr_spark.privacy.mechanism import noise_of
 from vdr_spark.progress import Progress, Silent
 from vdr_spark.storage.files import exists, write_json
 from vdr_spark.storage.tensor_file import Tensor, write_tensor
@@ -61,7 +62,7 @@ def denoise_tensor(
     if settings.model == "auto":
         notes["estimated_busy_errors"] = errors
     if best.model == "identity":
-        return Tensor(noisy, np.full_like(noisy, Noise.of(config.privacy).variance ** 0.5)), notes
+        return Tensor(noisy, np.full_like(noisy, noise_of(config.privacy).deviation)), notes
     if best.fusion is None:
         return Tensor(best.prior.mean), notes
     return best.fusion.fused(best.prior.mean, noisy, progress), notes

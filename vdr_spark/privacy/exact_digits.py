@@ -7,7 +7,7 @@ topmost digit, which has no bound, is geometric itself. `Digit` samples one of t
 Why the result is exact and not merely precise. Let U be uniform on [0, 1) and s_i = P(D >= i), so that
 D = #{i : U < s_i}. A random word w of 63 bits says that U lies in [w, w + 1) / 2**63. Let c_i = floor(2**63 s_i).
 If w < c_i then U < s_i, if w > c_i then U >= s_i, whatever bits of U follow. Only when w = c_i is the answer open:
-then 64 more bits of U are drawn and compared with 64 more digits of s_i, again and again until they differ. No
+then 64 more bits of U are sampled and compared with 64 more digits of s_i, again and again until they differ. No
 probability is ever rounded: the floors are computed in integer interval arithmetic, from an enclosure of
 exp(-rate), with ever more guard bits until both ends of the interval have the same floor. They always do in the
 end, because s_i is irrational (e to a rational power is transcendental).
@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vdr_spark.privacy.randomness import Words
+from vdr_spark.arrays import Integers
+from vdr_spark.privacy.randomness import RandomWords
 
 WORD_BITS = 63  # of a 64-bit word; the last bit is left to the caller, who needs a sign
 _GUARD_BITS = 64
@@ -31,21 +31,21 @@ _GUARD_BITS = 64
 class Digit:
     """D with P(D >= i) = q**i, cut off at `size` where `truncated`; q = exp(-rate).
 
-    A digit that is not truncated answers `size` for "at least `size`": the caller adds a fresh draw to it, which
-    is right because a geometric number has no memory.
+    A digit that is not truncated answers `size` for "at least `size`": the caller adds a fresh sample to it,
+    which is right because a geometric number has no memory.
     """
 
     rate: Fraction
     size: int
     truncated: bool
-    _ascending: NDArray[np.int64] = field(init=False, repr=False, compare=False)
+    _ascending: Integers = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         floors = _floors(self.rate, self.size, self.truncated, WORD_BITS)
         object.__setattr__(self, "_ascending", np.array(floors[::-1], dtype=np.int64))
 
-    def draw(self, words: NDArray[np.int64], more: Words) -> NDArray[np.int64]:
-        """One digit for each 63-bit word; `more` is asked for further bits where a word does not decide."""
+    def sample(self, words: Integers, more: RandomWords) -> Integers:
+        """Return one digit for each 63-bit random word; `more` is asked for bits where a word does not decide."""
         above = np.searchsorted(self._ascending, words, side="right")
         digits = len(self._ascending) - above
         undecided = (above > 0) & (self._ascending[np.maximum(above, 1) - 1] == words)
@@ -53,8 +53,8 @@ class Digit:
             digits[position] = self._decide(int(words[position]), more)
         return digits
 
-    def _decide(self, word: int, more: Words) -> int:
-        """The digit of U = 0.word..., drawing bits of U until no threshold can still be met."""
+    def _decide(self, word: int, more: RandomWords) -> int:
+        """Return the digit of U = 0.word..., sampling bits of U until no threshold can still be met."""
         bits, u = WORD_BITS, word
         while True:
             floors = _floors(self.rate, self.size, self.truncated, bits)
@@ -64,7 +64,7 @@ class Digit:
 
 
 def _floors(rate: Fraction, size: int, truncated: bool, bits: int) -> list[int]:
-    """floor(2**bits P(D >= i)) for the i from 1 that the digit can reach, largest first, exact."""
+    """Return floor(2**bits P(D >= i)) for the i from 1 that the digit can reach, largest first, exact."""
     precision = bits + _GUARD_BITS
     while True:
         lower, upper = _enclosures(rate, size, truncated, precision)
@@ -76,7 +76,7 @@ def _floors(rate: Fraction, size: int, truncated: bool, bits: int) -> list[int]:
 
 
 def _enclosures(rate: Fraction, size: int, truncated: bool, precision: int) -> tuple[list[int], list[int]]:
-    """Integers below and above 2**precision P(D >= i)."""
+    """Return integers below and above 2**precision P(D >= i)."""
     one = 1 << precision
     low_q, high_q = _exp_enclosure(rate, precision)
     low, high = [one], [one]
@@ -93,7 +93,7 @@ def _enclosures(rate: Fraction, size: int, truncated: bool, precision: int) -> t
 
 
 def _exp_enclosure(rate: Fraction, precision: int) -> tuple[int, int]:
-    """Integers below and above 2**precision exp(-rate).
+    """Return integers below and above 2**precision exp(-rate).
 
     With x = rate / 2**halvings <= 1/2 the terms of exp(-x) = 1 - x + x**2/2 - ... fall and alternate, so two
     successive partial sums, here exact fractions, enclose it; squaring leads back to exp(-rate).

@@ -1,41 +1,148 @@
-"""Mechanisms: what adds noise to integer counts, chosen by name in the configuration."""
+"""Mechanisms by name, and what everything else needs to know about the noise of one cell.
+
+A mechanism adds independent integer noise, the same for every cell. Whoever samples it, checks it, estimates counts
+through it or says how large it is asks the mechanism and knows no distribution by name. Another mechanism is one file
+that implements `Mechanism`, and one line in `MECHANISMS`.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Protocol
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol, SupportsFloat
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vdr_spark.config.privacy import PrivacySettings
+from vdr_spark.arrays import Floats, Integers, Slices
+from vdr_spark.errors import InvalidConfig
 from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
-from vdr_spark.privacy.randomness import Words
+from vdr_spark.privacy.randomness import RandomWords
+
+if TYPE_CHECKING:
+    from vdr_spark.config.privacy import PrivacySettings
+    from vdr_spark.privacy.noise_check import NoiseCheck
 
 
 class Mechanism(Protocol):
-    """Independent integer noise, the same for every cell. Must be picklable: tasks draw it."""
+    """Integer noise n, symmetric around zero, in integer units. Must be picklable: tasks sample it.
+
+    A pickle carries whatever tables the sampler needs, so that tasks do not compute them again.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name by which a configuration chooses it."""
+        ...
+
+    @property
+    def scale(self) -> SupportsFloat:
+        """The length in which its distribution is measured, in units: steps of tables are fractions of it."""
+        ...
 
     @property
     def variance(self) -> float:
-        """Of the noise of one cell, in units; public."""
+        """The variance of the noise of one cell, in units squared; public."""
         ...
 
-    def sample(self, size: int, words: Words) -> NDArray[np.int64]:
-        """`size` exact samples from random words."""
+    @property
+    def depth(self) -> float:
+        """How far below zero, in units, a noisy count still says more than zero does; 0 for noise without memory."""
+        ...
+
+    @property
+    def perturbation_weight(self) -> float:
+        """w in E n g(y) = w / 2 * E [g(y + m) - g(y - m)], in units; m are `perturbations`, g is any function.
+
+        The left side is what an estimate g of a count pays for following its own noise (`denoise.estimation.risk`).
+        """
+        ...
+
+    def sample(self, size: int, random_words: RandomWords) -> Integers:
+        """Return `size` exact samples of the noise, made of random words. (size,)"""
+        ...
+
+    def perturbations(self, shape: tuple[int, ...], random: np.random.Generator) -> Integers:
+        """Return samples m that go with `perturbation_weight`, in units; not for protection. (shape)"""
+        ...
+
+    def convolve(self, mass: Floats, step: float) -> Floats:
+        """Return sum over n of mass[n] P(y - n) at every place y, up to a common factor. Along the last axis.
+
+        Places n and y are `step` units apart.
+        """
+        ...
+
+    def noise_check(self) -> NoiseCheck:
+        """Return what tells from noisy counts alone whether they carry this noise."""
         ...
 
 
-MECHANISMS: dict[str, Callable[[PrivacySettings], Mechanism]] = {
-    "discrete_laplace": lambda privacy: DiscreteLaplace(privacy.scale * privacy.unit),
+MECHANISMS: dict[str, Callable[[int, Fraction], Mechanism]] = {
+    DiscreteLaplace.name: DiscreteLaplace.calibrate,
 }
+"""Mechanisms by name, each built from an L1 sensitivity in integer units and epsilon."""
+
+
+def build_mechanism(name: str, sensitivity: int, epsilon: Fraction) -> Mechanism:
+    """Return the named mechanism, calibrated to counts that one user changes by at most `sensitivity` units in all."""
+    if name not in MECHANISMS:
+        raise InvalidConfig(f"privacy.mechanism must be one of {', '.join(sorted(MECHANISMS))}, not {name!r}")
+    return MECHANISMS[name](sensitivity, epsilon)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The noise of a cell in pings, on counts that are whole multiples of 1 / units_per_ping."""
+
+    mechanism: Mechanism
+    units_per_ping: int = 1
+
+    @property
+    def scale(self) -> float:
+        """The length in which the noise's distribution is measured, in pings."""
+        return float(self.mechanism.scale) / self.units_per_ping
+
+    @property
+    def variance(self) -> float:
+        """The variance of the noise of one cell, in pings squared."""
+        return self.mechanism.variance / self.units_per_ping**2
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise of one cell, in pings."""
+        return math.sqrt(self.variance)
+
+    @property
+    def depth(self) -> float:
+        """How far below zero, in pings, a noisy count still says more than zero does."""
+        return self.mechanism.depth / self.units_per_ping
+
+    @property
+    def perturbation_weight(self) -> float:
+        """The mechanism's weight of a perturbation, in pings."""
+        return self.mechanism.perturbation_weight / self.units_per_ping
+
+    def perturbations(self, shape: tuple[int, ...], random: np.random.Generator) -> Slices:
+        """Return the mechanism's perturbations, in pings. (shape)"""
+        return (self.mechanism.perturbations(shape, random) / self.units_per_ping).astype(np.float32)
+
+    def convolve(self, mass: Floats, step: float) -> Floats:
+        """Return a distribution over places `step` pings apart as it is seen through the noise."""
+        return self.mechanism.convolve(mass, step * self.units_per_ping)
 
 
 def mechanism_of(privacy: PrivacySettings) -> Mechanism:
-    """The mechanism a configuration names, calibrated to its k and epsilon, in units of 1 / `privacy.unit`."""
-    return MECHANISMS[privacy.mechanism](privacy)
+    """Return the mechanism that a configuration names, calibrated to its k and epsilon."""
+    return build_mechanism(privacy.mechanism, privacy.bound * privacy.unit, privacy.cells_epsilon)
+
+
+def noise_of(privacy: PrivacySettings) -> Noise:
+    """Return the noise of a configuration's cells."""
+    return Noise(mechanism_of(privacy), privacy.unit)
 
 
 def noise_variance(privacy: PrivacySettings) -> float:
-    """Of the noise of one cell, in pings squared."""
-    return mechanism_of(privacy).variance / privacy.unit**2
+    """Return the variance of the noise of one cell, in pings squared."""
+    return noise_of(privacy).variance

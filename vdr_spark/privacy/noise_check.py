@@ -1,10 +1,10 @@
-"""Whether noisy counts carry the noise they claim, found out from the noisy counts alone.
+"""Whether noisy counts carry the noise they claim, told from the noisy counts alone.
 
-Counts are never negative, and discrete Laplace noise forgets: if a cell's count c, c >= 0, plus noise x comes out
-negative, then x < -c, and by how much it lies below -c does not depend on c. So -y of all negative cells is geometric,
-P(j) = (1 - p) p**(j - 1) with p = exp(-1 / scale), exactly, whatever the people did. Its mean, its shape and the share
-of its odd values are tested; so is that no more cells are exactly zero, or negative, than noise on an empty cell
-allows: noise on the non-empty cells only would leave the others at zero.
+*Discrete Laplace noise.* Counts are never negative, and the noise forgets: if a cell's count c, c >= 0, plus noise x
+comes out negative, then x < -c, and by how much it lies below -c does not depend on c. So -y of all negative cells is
+geometric, P(j) = (1 - p) p**(j - 1) with p = exp(-1 / scale), exactly, whatever the people did. Its mean, its shape and
+the share of its odd values are tested; so is that no more cells are exactly zero, or negative, than noise on an empty
+cell allows: noise on the non-empty cells only would leave the others at zero.
 """
 
 from __future__ import annotations
@@ -13,30 +13,30 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
+
+from vdr_spark.arrays import Floats, Integers
 
 _BINS = 16
 _FEWEST = 100  # negative cells, below which nothing can be said
 _P_VALUE = 1e-9  # a right release fails a test once in a billion audits
-_FEWEST_IN_A_BIN = 10  # expected; stretches with fewer are joined
+_FEWEST_PER_BIN = 10  # expected; stretches with fewer are joined
 _CONTINUOUS = 1e-6  # 1 - p, below which a sum of geometric numbers is as good as gamma distributed
-
-Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Tally:
-    """What the check needs to know of some noisy cells; tallies add up."""
+    """What a check needs to know of some noisy cells; tallies add up."""
 
     cells: int
     zeros: int
     negative: int
     odd: int  # among the negative
     total: float  # of the negative, without their sign
-    bins: Counts  # how many of the negative lie in each stretch of equal probability
+    bins: Integers  # how many of the negative lie in each stretch of the check's own
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -49,13 +49,30 @@ class Tally:
         )
 
 
+class NoiseCheck(Protocol):
+    """A test of a claimed noise, in the units of the stored integers. Must be picklable: tasks tally."""
+
+    def tally(self, noisy: Integers) -> Tally:
+        """Return what there is to know of some noisy cells."""
+        ...
+
+    def estimate_scale(self, tally: Tally) -> float | None:
+        """Return the scale of the noise that the cells show; None where there are too few of them."""
+        ...
+
+    def contradictions(self, tally: Tally) -> Iterator[str]:
+        """Say in words what the claimed noise cannot have left; nothing where all agrees."""
+        ...
+
+
 @dataclass(frozen=True)
-class NoiseCheck:
-    """Of a claimed scale, in the unit of the stored integers."""
+class LaplaceCheck:
+    """The check of discrete Laplace noise of a claimed scale."""
 
     scale: Fraction
 
-    def tally(self, noisy: Counts) -> Tally:
+    def tally(self, noisy: Integers) -> Tally:
+        """Return what there is to know of some noisy cells."""
         below = -noisy[noisy < 0]
         bins = np.bincount(np.searchsorted(self._edges, below), minlength=len(self._edges) + 1)
         odd, total = int((below & 1).sum()), float(below.sum(dtype=np.float64))
@@ -66,21 +83,21 @@ class NoiseCheck:
         return -1 / float(self.scale)
 
     @property
-    def _edges(self) -> Counts:
+    def _edges(self) -> Integers:
         """The last values of the stretches: as nearly of equal probability as whole numbers allow."""
         quantiles = np.arange(1, _BINS) / _BINS
-        edges: Counts = np.unique(np.maximum(1, np.ceil(np.log1p(-quantiles) / self._log_p)).astype(np.int64))
+        edges: Integers = np.unique(np.maximum(1, np.ceil(np.log1p(-quantiles) / self._log_p)).astype(np.int64))
         return edges
 
-    def found_scale(self, tally: Tally) -> float | None:
-        """The scale that the mean of the negative cells tells; None where there are too few."""
+    def estimate_scale(self, tally: Tally) -> float | None:
+        """Return the scale that the mean of the negative cells shows; None where there are too few."""
         if tally.negative < _FEWEST or tally.total == tally.negative:
             return None
         mean = tally.total / tally.negative  # 1 / (1 - p)
         return -1 / math.log1p(-1 / mean)
 
     def contradictions(self, tally: Tally) -> Iterator[str]:
-        """In words, what the claimed noise cannot have left; nothing where all agrees."""
+        """Say in words what the claimed noise cannot have left; nothing where all agrees."""
         p, one_minus_p = math.exp(self._log_p), -math.expm1(self._log_p)
         yield from self._too_many("exactly zero", tally.zeros, tally.cells, one_minus_p / (1 + p))
         yield from self._too_many("negative", tally.negative, tally.cells, p / (1 + p))
@@ -98,15 +115,15 @@ class NoiseCheck:
                 "the noise is coarser than the counts"
             )
         below = -np.expm1(self._log_p * self._edges.astype(np.float64))  # P(-y <= edge)
-        shares: NDArray[np.float64] = np.diff(np.concatenate([[0.0], below, [1.0]]))
-        found, expected = _joined(tally.bins, shares * tally.negative)
-        if len(found) > 1 and stats.chisquare(found, expected).pvalue < _P_VALUE:
+        shares: Floats = np.diff(np.concatenate([[0.0], below, [1.0]]))
+        observed, expected = _join_sparse(tally.bins, shares * tally.negative)
+        if len(observed) > 1 and stats.chisquare(observed, expected).pvalue < _P_VALUE:
             yield "the negative cells are not spread as discrete Laplace noise is"
 
     @staticmethod
-    def _too_many(what: str, found: int, cells: int, share: float) -> Iterator[str]:
-        if stats.binom.sf(found - 1, cells, share) < _P_VALUE:
-            yield f"{found / cells:.2%} of the cells are {what}; noise on every cell leaves at most {share:.2%}"
+    def _too_many(what: str, observed: int, cells: int, share: float) -> Iterator[str]:
+        if stats.binom.sf(observed - 1, cells, share) < _P_VALUE:
+            yield f"{observed / cells:.2%} of the cells are {what}; noise on every cell leaves at most {share:.2%}"
 
 
 def _two_sided(lower: float, upper: float) -> float:
@@ -114,7 +131,7 @@ def _two_sided(lower: float, upper: float) -> float:
 
 
 def _tails_of_sum(tally: Tally, one_minus_p: float) -> tuple[float, float]:
-    """Probabilities of a sum of so many geometric numbers as small, and as large, as was found."""
+    """Return the probabilities of a sum of so many geometric numbers as small, and as large, as was observed."""
     if one_minus_p < _CONTINUOUS:
         smooth = stats.gamma(tally.negative)
         return float(smooth.cdf(tally.total * one_minus_p)), float(smooth.sf(tally.total * one_minus_p))
@@ -122,14 +139,14 @@ def _tails_of_sum(tally: Tally, one_minus_p: float) -> tuple[float, float]:
     return float(exact.cdf(failures)), float(exact.sf(failures - 1))
 
 
-def _joined(found: Counts, expected: NDArray[np.float64]) -> tuple[list[int], list[float]]:
-    """Neighbouring stretches joined until each has enough: chi-square is no chi-square in nearly empty ones."""
+def _join_sparse(observed: Integers, expected: Floats) -> tuple[list[int], list[float]]:
+    """Join adjacent stretches until each has enough: chi-square is no chi-square in nearly empty ones."""
     joined: list[tuple[int, float]] = []
-    for number, mean in zip(found.tolist(), expected.tolist(), strict=True):
-        if joined and joined[-1][1] < _FEWEST_IN_A_BIN:
+    for number, mean in zip(observed.tolist(), expected.tolist(), strict=True):
+        if joined and joined[-1][1] < _FEWEST_PER_BIN:
             number, mean = number + joined[-1][0], mean + joined.pop()[1]
         joined.append((number, mean))
-    if len(joined) > 1 and joined[-1][1] < _FEWEST_IN_A_BIN:
+    if len(joined) > 1 and joined[-1][1] < _FEWEST_PER_BIN:
         last = joined.pop()
         joined[-1] = joined[-1][0] + last[0], joined[-1][1] + last[1]
     return [number for number, _ in joined], [mean for _, mean in joined]

@@ -8,16 +8,16 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-Words = Callable[[int], NDArray[np.uint64]]
-"""`words(n)` gives n independent uniform 64-bit words."""
+RandomWords = Callable[[int], NDArray[np.uint64]]
+"""`random_words(n)` gives n independent uniform 64-bit words."""
 
 
 def secure_words(n: int) -> NDArray[np.uint64]:
-    """Words of the operating system's secure generator: no state of ours, nothing to fork or to replay."""
+    """Return n words of the operating system's secure generator: no state of ours, nothing to fork or to replay."""
     return np.frombuffer(os.urandom(8 * n), dtype=np.uint64)
 
 
-def seeded_words(seed: int, stream: int) -> Words:
-    """Words that anyone with the seed can compute. A tensor with such noise protects nobody."""
+def seeded_words(seed: int, stream: int) -> RandomWords:
+    """Return a source of words that anyone with the seed can compute. A tensor with such noise protects nobody."""
     generator = np.random.PCG64([seed, stream])
     return lambda n: np.asarray(generator.random_raw(n), dtype=np.uint64)

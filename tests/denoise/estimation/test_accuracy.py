@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.denoise.laplace import laplace_noise
 from tests.denoise.priors.test_ridge import festival
 from tests.denoise.priors.test_temporal import city
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.estimation.accuracy import busyness
 from vdr_spark.denoise.estimation.evenly_spaced import spread_slices
-from vdr_spark.denoise.estimation.risk import Noise
 from vdr_spark.denoise.stage import denoise_tensor
+from vdr_spark.privacy.mechanism import Noise, noise_of
 from vdr_spark.progress import Silent
 
 Small = Callable[..., ReleaseConfig]
@@ -35,7 +36,7 @@ def test_it_tracks_the_true_error(small_config: Small, tmp_path: Path, model: st
     config = small_config(
         f"denoise.model={model}", f"denoise.fusion={fusion}", f"privacy.epsilon={epsilon}", "privacy.budget=10", CELLS
     )
-    truth, noise = festival(), Noise.of(config.privacy)
+    truth, noise = festival(), noise_of(config.privacy)
     actual, estimated = [], []
     for seed in range(3):
         counts, notes = denoised(drawn(truth, noise, seed), config, tmp_path)
@@ -52,7 +53,7 @@ def test_the_choice_is_never_much_worse_than_the_best(
 ) -> None:
     overrides = (f"privacy.epsilon={epsilon}", "privacy.budget=10", CELLS)
     candidates = ["identity", "temporal", "ridge"]
-    noisy = drawn(truth, Noise.of(small_config(*overrides).privacy), seed=7)
+    noisy = drawn(truth, noise_of(small_config(*overrides).privacy), seed=7)
     errors = {}
     for model in candidates:
         fusion = f"denoise.fusion={model != 'identity'}"
@@ -67,7 +68,7 @@ def test_the_choice_is_never_much_worse_than_the_best(
 
 def test_identity_is_as_bad_as_the_noise(small_config: Small, tmp_path: Path) -> None:
     config = small_config("denoise.model=identity", "denoise.fusion=false")
-    noise = Noise.of(config.privacy)
+    noise = noise_of(config.privacy)
     _, notes = denoised(drawn(city(4, 16), noise, 0), config, tmp_path)
     assert notes["estimated_rmse"] == pytest.approx(noise.variance**0.5)
     assert notes["estimated_busy_error"] == 1
@@ -77,7 +78,7 @@ def test_a_network_that_sees_the_cell_pays_for_it(small_config: Small, tmp_path:
     """The plain autoencoder redraws much of the noise; judged by its residual alone it would look good."""
     network = "{epochs: 3, alpha: 0, channels: 16, checkpoint_every: 3}"
     config = small_config("denoise.model=vqvae", "denoise.fusion=false", f"denoise.vqvae={network}", CELLS)
-    truth, noise = festival(), Noise.of(config.privacy)
+    truth, noise = festival(), noise_of(config.privacy)
     noisy = drawn(truth, noise, 0)
     counts, notes = denoised(noisy, config, tmp_path)
     actual = np.mean((counts - truth) ** 2)
@@ -85,7 +86,7 @@ def test_a_network_that_sees_the_cell_pays_for_it(small_config: Small, tmp_path:
 
 
 def test_busy_places_matter_and_empty_country_does_not() -> None:
-    truth, noise = city(12, 40), Noise(8.0)
+    truth, noise = city(12, 40), laplace_noise(8.0)
     weights = busyness(drawn(truth, noise, 0).sum(axis=0, dtype=np.float64), 12, noise)
     assert weights.mean() == pytest.approx(1, rel=1e-5)
     assert weights[8:12, 8:12].mean() > 10 * weights[30:, 30:].mean()

@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.denoise.laplace import laplace_noise
 from tests.denoise.priors.test_temporal import city, with_noise
 from vdr_spark.denoise.estimation.fusion import Fusion, fuse
-from vdr_spark.denoise.estimation.risk import Noise
 from vdr_spark.denoise.priors.temporal import temporal_prior
 from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
 
@@ -18,7 +18,7 @@ def test_better_than_prior_and_than_noise_and_the_error_bars_are_right() -> None
     truth = city()
     noisy = with_noise(truth)
     prior = temporal_prior(noisy, NOISE.variance).mean
-    fused = fuse(prior, noisy, Noise(8.0))
+    fused = fuse(prior, noisy, laplace_noise(8.0))
     error = np.mean((fused.counts - truth) ** 2)
     assert error < np.mean((prior - truth) ** 2)
     assert error < 0.1 * np.mean((noisy - truth) ** 2)
@@ -30,7 +30,7 @@ def test_a_peak_nobody_predicted_is_kept() -> None:
     truth = city()
     truth[3, 30, 30] = 900
     noisy = with_noise(truth)
-    fused = fuse(temporal_prior(noisy, NOISE.variance).mean, noisy, Noise(8.0))
+    fused = fuse(temporal_prior(noisy, NOISE.variance).mean, noisy, laplace_noise(8.0))
     assert fused.counts[3, 30, 30] > 700
     assert fused.counts[4, 30, 30] < 40
 
@@ -43,7 +43,7 @@ def test_a_lone_spike_keeps_its_height(seed: int) -> None:
     truth = rng.poisson(rate).astype(np.float32)
     truth[5, 20, 20] = 500
     noisy = truth + rng.laplace(0, 1, truth.shape).round().astype(np.float32)
-    fused = fuse(temporal_prior(noisy, 2.0).mean, noisy, Noise(1.0))
+    fused = fuse(temporal_prior(noisy, 2.0).mean, noisy, laplace_noise(1.0))
     assert fused.counts[5, 20, 20] == pytest.approx(500, abs=10)
 
 
@@ -51,14 +51,14 @@ def test_a_useless_prior_does_no_harm() -> None:
     truth = city()
     noisy = with_noise(truth)
     rng = np.random.default_rng(2)
-    fused = fuse(rng.exponential(5, truth.shape).astype(np.float32), noisy, Noise(8.0))
+    fused = fuse(rng.exponential(5, truth.shape).astype(np.float32), noisy, laplace_noise(8.0))
     assert np.mean((fused.counts - truth) ** 2) < np.mean((noisy - truth) ** 2)
 
 
 @pytest.mark.parametrize("value", [0.0, -5.0, 70_000.0])
 def test_constant_tensors(value: float) -> None:
     noisy = np.full((2, 9, 9), value, np.float32)
-    fused = fuse(np.maximum(noisy, 0), noisy, Noise(8.0))
+    fused = fuse(np.maximum(noisy, 0), noisy, laplace_noise(8.0))
     assert np.isfinite(fused.counts).all()
     np.testing.assert_allclose(fused.counts, max(value, 0), atol=8)
 
@@ -67,7 +67,7 @@ def test_the_calibrated_prior_has_the_mean_of_what_was_counted() -> None:
     truth = city()
     noisy = with_noise(truth)
     prior = temporal_prior(noisy, NOISE.variance).mean
-    fused = fuse(2 * prior, noisy, Noise(8.0))  # a model that predicts twice too much
+    fused = fuse(2 * prior, noisy, laplace_noise(8.0))  # a model that predicts twice too much
     assert fused.prior is not None
     assert fused.prior_deviation is not None
     assert fused.prior.sum() == pytest.approx(noisy.sum(), rel=0.1)
@@ -85,7 +85,7 @@ def test_steady_cells_follow_the_model_and_volatile_ones_their_count() -> None:
     truth[:, volatile] *= rng.gamma(1.0, 1.0, (24, volatile.sum()))
     truth = rng.poisson(truth).astype(np.float32)
     noisy = with_noise(truth)
-    fused = fuse(np.full_like(noisy, 20), noisy, Noise(8.0))
+    fused = fuse(np.full_like(noisy, 20), noisy, laplace_noise(8.0))
     following = [np.polyfit(noisy[:, of].ravel(), fused.counts[:, of].ravel(), 1)[0] for of in (~volatile, volatile)]
     assert following[0] < 0.3
     assert following[1] > 3 * following[0]
@@ -95,7 +95,7 @@ def test_the_posterior_of_a_slice_may_be_asked_for_other_counts() -> None:
     """As the estimate of its error does: fitted once, looked up with cells pushed up and down."""
     noisy = with_noise(city())
     prior = temporal_prior(noisy, NOISE.variance).mean
-    fusion = Fusion.fitted(prior, noisy, Noise(8.0))
+    fusion = Fusion.fitted(prior, noisy, laplace_noise(8.0))
     as_it_is, more = (fusion.posterior(2, prior[2], noisy[2] + push)[0] for push in (0, 30))
     np.testing.assert_array_equal(as_it_is, fusion.fused(prior, noisy).counts[2])
     assert (more >= as_it_is - 1e-4).all()

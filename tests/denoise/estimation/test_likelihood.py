@@ -1,21 +1,24 @@
 """Distributions seen through the noise, against sums written out."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from scipy import stats
 
+from tests.denoise.laplace import laplace_noise
 from vdr_spark.denoise.estimation.likelihood import Axis, heavy_tail, negative_binomial
-from vdr_spark.denoise.estimation.risk import Noise
+from vdr_spark.privacy.mechanism import Noise
 
 
 def test_seen_through_the_noise_by_brute_force() -> None:
-    axis = Axis(59, 1.0, 8.0)
+    axis = Axis(59, 1.0, laplace_noise(8.0))
     decay, n = np.exp(-1 / 8), np.arange(60)
     prior = negative_binomial(axis.n, 9.0, 2.0)
     for y in (0, 3, 25, 59):
         weights = prior * decay ** np.abs(y - n)
         for power in range(3):
-            assert axis.seen(prior * n**power)[y] == pytest.approx((weights * n**power).sum(), rel=1e-9)
+            assert axis.marginal(prior * n**power)[y] == pytest.approx((weights * n**power).sum(), rel=1e-9)
 
 
 def test_below_zero_the_posterior_is_that_of_zero() -> None:
@@ -42,20 +45,23 @@ def test_the_tail_is_heavy_and_adds_up() -> None:
     assert tail[99] / tail[399] == pytest.approx(8)  # (400 / 100) ** 1.5
 
 
-@pytest.mark.parametrize("noise", [Noise(0.3), Noise(8.0), Noise(1e6), Noise(0.3, 2**20), Noise(1e-5, 2**20)], ids=str)
-def test_tables_stay_short_and_steps_finer_than_the_noise(noise: Noise) -> None:
+@pytest.mark.parametrize(
+    ("scale", "units_per_ping"), [(0.3, 1), (8.0, 1), (1e6, 1), (0.3, 2**20), (1e-5, 2**20)], ids=str
+)
+def test_tables_stay_short_and_steps_finer_than_the_noise(scale: float, units_per_ping: int) -> None:
+    noise = laplace_noise(scale, units_per_ping)
     noisy = np.array([-5.0, 0.0, 1e-5, 1e12], np.float32)
     axis = Axis.of(noisy, noise)
     assert axis.largest <= 4096
-    assert axis.step <= max(1.0 if noise.unit == 1 else noise.scale / 4, noise.scale / 60)
-    assert axis.scale * axis.step == pytest.approx(noise.scale)
+    assert axis.step <= max(1.0 if noise.units_per_ping == 1 else noise.scale / 4, noise.scale / 60)
+    assert axis.size == axis.largest + 1  # noise without memory: nothing below zero says more than zero
     places = axis.places(noisy)
     assert places.min() == 0
     assert places.max() == axis.largest
     np.testing.assert_array_equal(axis.is_beyond(noisy), [False, False, False, True])
 
 
-@pytest.mark.parametrize("noise", [Noise(5.0), Noise(128.0), Noise(5.0, 2**20)], ids=str)
+@pytest.mark.parametrize("noise", [laplace_noise(5.0), laplace_noise(128.0), laplace_noise(5.0, 2**20)], ids=str)
 def test_the_largest_noisy_count_is_no_exception(noise: Noise) -> None:
     """It is likely to be the largest because of its noise: it must not be released as it is."""
     noisy = np.random.default_rng(0).laplace(0, noise.scale, 1000).astype(np.float32)
@@ -66,3 +72,35 @@ def test_a_mean_far_beyond_the_axis_is_all_at_its_end() -> None:
     mass = negative_binomial(np.arange(50.0), 1e7, 200.0)
     assert mass.sum() == pytest.approx(1)
     assert mass.argmax() == 49
+
+
+@dataclass(frozen=True)
+class _Normal:
+    """Rounded normal noise: unlike Laplace noise it does not forget, and says more the further below zero it lies."""
+
+    scale: float
+
+    @property
+    def depth(self) -> float:
+        return 8 * self.scale
+
+    def convolve(self, mass: np.ndarray, step: float) -> np.ndarray:
+        n = np.arange(mass.shape[-1]) * step
+        return mass @ np.exp(-np.square((n[:, None] - n) / self.scale) / 2)
+
+
+def test_noise_with_a_memory_has_places_below_zero() -> None:
+    """For such noise a count of -12 makes an empty cell more probable than a count of 0 does."""
+    noise = Noise(_Normal(4.0))  # type: ignore[arg-type]
+    noisy = np.array([-100.0, -12.0, 0.0, 9.0], np.float32)
+    axis = Axis.of(noisy, noise)
+    assert axis.size == 32 + axis.largest + 1
+    np.testing.assert_array_equal(axis.places(noisy), [0, 20, 32, 41])
+    n = axis.n
+    prior = negative_binomial(n, 9.0, 2.0)
+    mass, first = axis.marginal(np.stack([prior, prior * n]))
+    for place, y in zip(axis.places(noisy)[1:], noisy[1:], strict=True):
+        weights = prior * np.exp(-np.square((y - n) / 4) / 2)
+        assert first[place] / mass[place] == pytest.approx((weights * n).sum() / weights.sum(), rel=1e-6)
+    posterior = (first / mass)[axis.places(noisy)]
+    assert posterior[1] < 0.7 * posterior[2]

@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 import torch
 
+from tests.denoise.laplace import laplace_noise
 from vdr_spark.denoise.estimation.likelihood import Axis, heavy_tail, negative_binomial
 from vdr_spark.denoise.estimation.marginal import MarginalLikelihood
 
-AXIS = Axis(300, 1.0, 8.0)
+AXIS = Axis(300, 1.0, laplace_noise(8.0))
 LIKELIHOOD = MarginalLikelihood(AXIS, (1e-3, 500.0), (0.1, 20.0), torch.device("cpu"))
 
 
 def direct(mean: float, dispersion: float, tail: float, place: int) -> float:
     mixed = (1 - tail) * negative_binomial(AXIS.n, mean, dispersion) + tail * heavy_tail(AXIS.n)
-    return math.log(AXIS.seen(mixed)[place])
+    return math.log(AXIS.marginal(mixed)[place])
 
 
 @pytest.mark.parametrize(("mean", "dispersion"), [(0.02, 1.0), (3.0, 0.2), (40.0, 10.0)])

@@ -5,15 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.denoise.laplace import laplace_noise
 from vdr_spark.config.settings import DenoiseSettings, VqvaeSettings
-from vdr_spark.denoise.estimation.risk import Noise
 from vdr_spark.denoise.networks.checkpoint import load_checkpoint
 from vdr_spark.denoise.networks.distributed import train_together
 from vdr_spark.denoise.networks.training import Line, Run, is_finished, read_training_log
 from vdr_spark.denoise.priors.reconstruction import autoencoder_prior
 from vdr_spark.errors import CheckpointMismatch
 
-NOISE = Noise(2.0)
+NOISE = laplace_noise(2.0)
 TWO = DenoiseSettings(model="vqvae", device="cpu", processes=2)
 # Five images in batches of three: the parts are unequal, and in the last batch one process may have none.
 COMMON = {"epochs": 3, "batch": 3, "channels": 8, "resolutions": 1, "checkpoint_every": 2, "learning_rate": 1e-3}

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+from tests.denoise.laplace import laplace_noise
 from tests.denoise.priors.test_ridge import festival
 from tests.denoise.priors.test_temporal import with_noise
 from vdr_spark.config.settings import BlindspotSettings
-from vdr_spark.denoise.estimation.risk import Noise
 from vdr_spark.denoise.networks.checkpoint import read_training_log
 from vdr_spark.denoise.networks.unet import BlindspotNetwork
 from vdr_spark.denoise.priors import blindspot as module
@@ -18,7 +18,7 @@ from vdr_spark.denoise.priors.features import Features
 from vdr_spark.denoise.priors.ridge import fit_ridge, ridge_prior
 from vdr_spark.errors import CheckpointMismatch
 
-NOISE = Noise(8.0)
+NOISE = laplace_noise(8.0)
 SMALL = BlindspotSettings(steps=3, batch=2, crop=16)
 CPU = torch.device("cpu")
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from tests.denoise.laplace import laplace_noise
 from tests.denoise.priors.test_temporal import city, with_noise
-from vdr_spark.denoise.estimation.risk import Noise
 from vdr_spark.denoise.priors.features import Features
 
-NOISE = Noise(8.0)
+NOISE = laplace_noise(8.0)
 
 
 @pytest.mark.parametrize("slices", [1, 2, 3, 12])

@@ -4,17 +4,18 @@ import numpy as np
 import pytest
 import torch
 
+from tests.denoise.laplace import laplace_noise
 from vdr_spark.config.settings import AutoencoderSettings, VaeSettings, VqvaeSettings
-from vdr_spark.denoise.estimation.risk import Noise
 from vdr_spark.denoise.networks.autoencoder import vae, vqvae
 from vdr_spark.denoise.networks.training import Run, read_training_log
 from vdr_spark.denoise.priors import reconstruction as module
 from vdr_spark.denoise.priors.reconstruction import Painter, Scaling, autoencoder_prior
 from vdr_spark.errors import InvalidInput
+from vdr_spark.privacy.mechanism import Noise
 
 SMALL = VqvaeSettings(epochs=2, batch=4, codes=16, channels=8, resolutions=2)
 CONTINUOUS = VaeSettings(epochs=2, batch=4, channels=8, resolutions=2)
-NOISE = Noise(3.0)
+NOISE = laplace_noise(3.0)
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -91,8 +92,8 @@ def test_what_is_not_a_number_is_refused_before_training(tmp_path: Path, bad: fl
 
 def test_the_noise_level_only_scales_the_result(tmp_path: Path) -> None:
     _, noisy = noisy_city(3, 16)
-    once = prior(noisy, SMALL, tmp_path / "once", Noise(300.0))
-    thousandfold = prior(1024 * noisy, SMALL, tmp_path / "thousandfold", Noise(1024 * 300.0))
+    once = prior(noisy, SMALL, tmp_path / "once", laplace_noise(300.0))
+    thousandfold = prior(1024 * noisy, SMALL, tmp_path / "thousandfold", laplace_noise(1024 * 300.0))
     assert once.max() > 0
     np.testing.assert_allclose(thousandfold, 1024 * once, rtol=1e-3, atol=1e-3)
 
@@ -105,8 +106,8 @@ def test_empty_country_does_not_end_the_training_before_it_has_learnt(
     rng = np.random.default_rng(0)
     noisy = (3 + rng.laplace(scale=5, size=(1, 32, 32))).astype(np.float32)
     patient = settings.model_copy(update={"epochs": 60, "patience": 10})
-    drawn = prior(noisy, patient, tmp_path, Noise(5.0))
-    assert rms(drawn - 3) ** 2 < 0.1 * Noise(5.0).variance
+    drawn = prior(noisy, patient, tmp_path, laplace_noise(5.0))
+    assert rms(drawn - 3) ** 2 < 0.1 * laplace_noise(5.0).variance
 
 
 def test_a_second_call_reuses_the_training_and_draws_the_same(tmp_path: Path) -> None:
@@ -144,7 +145,7 @@ def test_a_slice_by_the_numbers_of_its_codes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stabilised", [True, False])
-@pytest.mark.parametrize("noise", [Noise(3.0), Noise(1e-5), Noise(1e4)])
+@pytest.mark.parametrize("noise", [laplace_noise(3.0), laplace_noise(1e-5), laplace_noise(1e4)])
 def test_scaling_there_and_back_gives_the_counts(stabilised: bool, noise: Noise) -> None:
     counts = np.array([[[0, 1, 7], [30, 5000, 2]]], np.float32)
     scaling = Scaling.of(counts, noise, stabilised)

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
+from tests.denoise.laplace import laplace_noise
 from tests.denoise.priors.test_temporal import city, with_noise
 from vdr_spark.denoise.estimation.fusion import fuse
-from vdr_spark.denoise.estimation.risk import Noise
 from vdr_spark.denoise.priors.features import Features
 from vdr_spark.denoise.priors.ridge import fit_ridge, ridge_prior
 from vdr_spark.denoise.priors.temporal import temporal_prior
 
-NOISE = Noise(8.0)
+NOISE = laplace_noise(8.0)
 
 
 def prior_of(noisy: np.ndarray) -> np.ndarray:

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vdr_spark.denoise.estimation.evenly_spaced import spread_slices
-from vdr_spark.denoise.estimation.risk import Estimate, Noise, estimated_risks
+from vdr_spark.denoise.estimation.risk import Estimate, estimate_risks
 from vdr_spark.denoise.priors.local_mean import noise_left, smoothed
+from vdr_spark.privacy.mechanism import Noise
 
 _SMOOTHING = 1.0  # cells, of the map that says where people are
 _MOST_SLICES = 8  # that are looked at
@@ -49,7 +50,7 @@ def estimated_accuracy(
     total = noisy.sum(axis=0, dtype=np.float64)
     weights = np.stack([busyness(total - noisy[t], len(noisy) - 1, noise) for t in some])
     estimate = estimate_of(some)
-    alike, busy = estimated_risks(noisy[some], estimate, noise, [None, weights], seed, cell_by_cell)
+    alike, busy = estimate_risks(noisy[some], estimate, noise, [None, weights], seed, cell_by_cell)
     # The squares of all noise are as large as expected up to so much: sqrt(5) deviations of one cell's.
     uncertain = math.sqrt(5 / noisy[some].size) * noise.variance
     told = float(alike.mean()) if alike.mean() > 2 * uncertain else None

@@ -23,8 +23,8 @@ from scipy.optimize import isotonic_regression
 
 from vdr_spark.denoise.estimation.evenly_spaced import spread_slices
 from vdr_spark.denoise.estimation.likelihood import Axis, heavy_tail, negative_binomial
-from vdr_spark.denoise.estimation.risk import Noise
 from vdr_spark.denoise.priors.volatility import Volatility
+from vdr_spark.privacy.mechanism import Noise
 from vdr_spark.progress import Progress, Silent
 from vdr_spark.storage.tensor_file import Tensor
 
@@ -65,7 +65,7 @@ class Fusion:
         fits = []
         for which in range(classes.number):
             bins = _calibrated_bins(grid, sums[which])
-            histogram = np.zeros((len(bins.means), axis.largest + 1))
+            histogram = np.zeros((len(bins.means), axis.size))
             for t, of_slice in enumerate(members):
                 cells = of_slice == which
                 _count(histogram, bins.of(prior[t][cells]), axis.places(noisy[t][cells]))
@@ -251,7 +251,7 @@ def _posterior(mean: float, histogram: Array, axis: Axis) -> tuple[Array, Array,
     """Posterior mean and deviation at every place, and the prior's deviation, under the likeliest prior of a bin."""
     n = axis.n
     prior = _likeliest(mean, histogram, axis)
-    mass, first, second = axis.seen(prior * n ** np.arange(3)[:, None])
+    mass, first, second = axis.marginal(prior * n ** np.arange(3)[:, None])
     mass = np.maximum(mass, np.finfo(float).tiny)
     posterior = first / mass
     spread = math.sqrt(max(0.0, float(prior @ n**2 - (prior @ n) ** 2)))
@@ -262,11 +262,11 @@ def _likeliest(mean: float, histogram: Array, axis: Axis) -> Array:
     """The mixture of negative binomial and tail under which the bin's noisy counts are most probable."""
     occurring = np.flatnonzero(histogram)
     weights, tail = histogram[occurring], heavy_tail(axis.n)
-    seen_tail = axis.seen(tail)[occurring]
+    seen_tail = axis.marginal(tail)[occurring]
     best, best_score = tail, -np.inf
     for dispersion in _DISPERSIONS:
         prior = negative_binomial(axis.n, mean, dispersion)
-        seen = axis.seen(prior)[occurring]
+        seen = axis.marginal(prior)[occurring]
         for share in _TAIL_WEIGHTS:
             likelihood = np.maximum((1 - share) * seen + share * seen_tail, np.finfo(float).tiny)
             score = float(weights @ np.log(likelihood))

@@ -60,5 +60,5 @@ class _Steps:
 
 
 def _log_seen(axis: Axis, mass: NDArray[np.float64]) -> NDArray[np.float64]:
-    logs: NDArray[np.float64] = np.log(np.maximum(axis.seen(mass), np.finfo(float).tiny))
+    logs: NDArray[np.float64] = np.log(np.maximum(axis.marginal(mass), np.finfo(float).tiny))
     return logs

@@ -18,12 +18,13 @@ from pyspark.ml.torch.distributor import TorchDistributor
 from pyspark.sql import SparkSession
 from torch import distributed
 
+from vdr_spark.arrays import Slices
 from vdr_spark.config.settings import AutoencoderSettings, DenoiseSettings
-from vdr_spark.denoise.estimation.risk import Noise, Slices
 from vdr_spark.denoise.networks.device import choose_device, is_mixed
 from vdr_spark.denoise.networks.training import Run, is_finished, read_training_log
 from vdr_spark.denoise.priors.reconstruction import trained
 from vdr_spark.errors import EnvironmentProblem, VdrError
+from vdr_spark.privacy.mechanism import Noise
 from vdr_spark.storage.tensor_file import Tensor, read_tensor, write_tensor
 
 _POLL_SECONDS = 0.5

@@ -23,12 +23,12 @@ from vdr_spark.config.settings import BlindspotSettings
 from vdr_spark.denoise.estimation.evenly_spaced import spread_slices
 from vdr_spark.denoise.estimation.likelihood import Axis
 from vdr_spark.denoise.estimation.marginal import MarginalLikelihood
-from vdr_spark.denoise.estimation.risk import Noise
 from vdr_spark.denoise.networks.checkpoint import Identity, resume, save_checkpoint, write_training_log
 from vdr_spark.denoise.networks.unet import BlindspotNetwork, Correction
 from vdr_spark.denoise.priors.features import Features
 from vdr_spark.denoise.priors.local_mean import smoothed
 from vdr_spark.denoise.priors.regression import Regression
+from vdr_spark.privacy.mechanism import Noise
 from vdr_spark.progress import Progress, Silent
 
 _STEPS_PER_EPOCH = 50

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from vdr_spark.denoise.estimation.evenly_spaced import spread_slices
 from vdr_spark.denoise.estimation.fusion import Fusion
-from vdr_spark.denoise.estimation.risk import Noise
 from vdr_spark.denoise.priors.activity import slice_activity
 from vdr_spark.denoise.priors.leave_one_out import OtherSlices
 from vdr_spark.denoise.priors.local_mean import neighbours, noise_left, smoothed
 from vdr_spark.denoise.priors.rates import rates_prior
 from vdr_spark.denoise.priors.regression import Regression
+from vdr_spark.privacy.mechanism import Noise
 from vdr_spark.progress import Progress, Silent
 
 _MEAN_WIDTHS = (0.0, 1.0, 2.0, 4.0, 8.0)  # cells; of the mean of all other slices

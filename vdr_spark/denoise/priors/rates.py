@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vdr_spark.denoise.estimation.likelihood import Axis, negative_binomial
-from vdr_spark.denoise.estimation.risk import Noise
 from vdr_spark.denoise.priors.leave_one_out import OtherSlices
 from vdr_spark.denoise.priors.local_mean import neighbours
+from vdr_spark.privacy.mechanism import Noise
 from vdr_spark.progress import Progress, Silent
 
 _RATES = 24  # values of the grid: as good as none, then equal steps of the logarithm
@@ -76,7 +76,7 @@ class _Rates:
         """Of one slice: the log likelihood of every rate. (M*M, rates)"""
         axis = self._axis
         mass = [negative_binomial(axis.n, self._activity[t] * rate, _DISPERSION) for rate in self._grid]
-        table = np.log(np.maximum(axis.seen(np.stack(mass)), np.finfo(float).tiny)).T.astype(np.float32)
+        table = np.log(np.maximum(axis.marginal(np.stack(mass)), np.finfo(float).tiny)).T.astype(np.float32)
         evidence: NDArray[np.float32] = table[axis.places(self._noisy[t]).ravel()]
         return evidence
 

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from vdr_spark.denoise.estimation.accuracy import busyness
-from vdr_spark.denoise.estimation.risk import Noise, estimated_risk
+from vdr_spark.denoise.estimation.risk import estimate_risk
 from vdr_spark.denoise.networks.autoencoder import Autoencoder, Drawn
 from vdr_spark.denoise.networks.device import autocast, compiler_explained, on_device
 from vdr_spark.denoise.networks.training import Run, best_epoch, finished_log, train
 from vdr_spark.errors import InvalidInput
+from vdr_spark.privacy.mechanism import Noise
 
 Slices = NDArray[np.float32]
 Redraw = Callable[[Slices], Slices]
@@ -59,7 +60,7 @@ def trained(noisy: Slices, noise: Noise, run: Run) -> Painter:
         Of what is drawn before it is cut off at zero: a new model draws nothing but that, and could not be seen to
         learn.
         """
-        risk = estimated_risk(measured, Painter(model, scaling, run).draw, noise, weights=weights)
+        risk = estimate_risk(measured, Painter(model, scaling, run).draw, noise, weights=weights)
         return risk / max(noise.variance, 1.0)
 
     fingerprint = hashlib.sha256(noisy.tobytes() + repr(noise).encode()).hexdigest()[:16]

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.denoise.estimation.risk import Noise
 from vdr_spark.denoise.priors.features import Features
 from vdr_spark.denoise.priors.regression import Regression
 from vdr_spark.denoise.priors.ridge import fit_ridge, ridge_prior
 from vdr_spark.denoise.priors.temporal import temporal_prior
+from vdr_spark.privacy.mechanism import Noise, noise_of
 from vdr_spark.progress import Progress
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Task:
     noise: Noise = field(init=False)
 
     def __post_init__(self) -> None:
-        self.noise = Noise.of(self.config.privacy)
+        self.noise = noise_of(self.config.privacy)
 
     def folder_of(self, model: str) -> str:
         return posixpath.join(self.folder, model)

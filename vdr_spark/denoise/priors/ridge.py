@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vdr_spark.denoise.estimation.risk import Noise
 from vdr_spark.denoise.priors.features import Features
 from vdr_spark.denoise.priors.regression import Regression
+from vdr_spark.privacy.mechanism import Noise
 from vdr_spark.progress import Progress, Silent
 
 Slices = NDArray[np.float32]

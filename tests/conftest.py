@@ -10,7 +10,7 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from vdr_spark.cli.demo import run_demo
+
 from vdr_spark.config import ReleaseConfig, load_config
 from vdr_spark.config.settings import SparkSettings
 from vdr_spark.grid import Grid
@@ -68,7 +68,9 @@ def demo_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
     before = os.getcwd()
     os.chdir(folder)
     try:
-        run_demo(load_config("conf/demo.yaml"))
+        from vdr_spark.cli.demo import run
+
+        run(load_config("conf/demo.yaml"))
     finally:
         os.chdir(before)
     return folder

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.conftest import ROOT
-from vdr_spark.cost import PINGS_A_TASK, cost_of, tasks_for
+from vdr_spark.cost import PINGS_PER_TASK, cost_of, tasks_for
 
 CELLS = 576 * 576 * 96
 
@@ -21,7 +21,7 @@ def test_cost_grows_with_pings_and_noise_with_cells() -> None:
 
 def test_no_task_gets_more_than_it_can_hold() -> None:
     assert tasks_for(1000, at_least=8) == 8
-    assert 28.8e9 / tasks_for(28.8e9, at_least=200) <= PINGS_A_TASK
+    assert 28.8e9 / tasks_for(28.8e9, at_least=200) <= PINGS_PER_TASK
     assert cost_of(28.8e9, CELLS).task_memory < 1e9
 
 

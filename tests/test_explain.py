@@ -8,12 +8,13 @@ import pytest
 from tests.conftest import ROOT
 from vdr_spark.config import ReleaseConfig, load_config
 from vdr_spark.explain import explain
+from vdr_spark.plan import make_plan
 
 Small = Callable[..., ReleaseConfig]
 
 
 def test_houston() -> None:
-    text = explain(load_config(ROOT / "conf/houston.yaml"))
+    text = explain(make_plan(load_config(ROOT / "conf/houston.yaml")))
     for words in (
         "31,850,496 cells",
         "55 / 6 = 9.167",
@@ -29,12 +30,12 @@ def test_houston() -> None:
 
 
 def test_reads_and_writes_nothing(small_config: Small, tmp_path: Path) -> None:
-    explain(small_config())
+    explain(make_plan(small_config()))
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(("override", "words"), [("privacy.test_seed=1", "NOBODY"), ("privacy.epsilon=1000", "many")])
 def test_weak_promises_are_called_so(small_config: Small, override: str, words: str) -> None:
-    text = explain(small_config(override, "privacy.budget=1000"))
+    text = explain(make_plan(small_config(override, "privacy.budget=1000")))
     assert words in text
     assert "Be careful" in text

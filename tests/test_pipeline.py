@@ -8,14 +8,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.conftest import mark_as_generated, write_pings
-from vdr_spark.collect.noisy_slices import live_files
+from tests.plans import draw_id_of, grid_of, ledger_of, noisy_files, output_of, run_release, run_stage
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.petastorm_reader import read_slices
 from vdr_spark.errors import InvalidConfig, StageMissing
-from vdr_spark.pipeline import run_release, run_stage
-from vdr_spark.privacy.ledger import Ledger
+from vdr_spark.plan import make_plan
 from vdr_spark.release.read import read_release
-from vdr_spark.storage.workspace import Workspace
 
 Small = Callable[..., ReleaseConfig]
 
@@ -24,21 +22,21 @@ def test_stages_one_by_one_and_again(spark: SparkSession, small_config: Small) -
     config = small_config()
     for name in ("synth", "collect", "denoise", "refine", "publish"):
         assert run_stage(name, spark, config) is True, name
-    first = read_release(spark, config.output)
-    noisy = read_slices(live_files(spark, Workspace.of(config)), config.domain)
+    first = read_release(config.output)
+    noisy = read_slices(noisy_files(spark, config), grid_of(config))
     for name in ("synth", "collect", "denoise", "refine", "publish"):
         assert run_stage(name, spark, config) is False, name
     again = run_release(spark, config)
     assert (again.counts == first.counts).all()
-    assert (read_slices(live_files(spark, Workspace.of(config)), config.domain) == noisy).all()
+    assert (read_slices(noisy_files(spark, config), grid_of(config)) == noisy).all()
     # Another opinion on the same noisy tensor is a release of its own and costs nothing.
     other = small_config("denoise={model: identity, fusion: false}", "refine.method=gamma")
     second = run_release(spark, other)
     assert second.release_id != first.release_id
     factor = float(second.counts.sum() / noisy.sum())
     np.testing.assert_allclose(second.counts, noisy * factor, rtol=1e-4, atol=1e-5)
-    assert Ledger(spark, Workspace.of(config).ledger).account(config.dataset).committed == config.privacy.epsilon
-    assert (read_release(spark, config.output, first.release_id).counts == first.counts).all()
+    assert ledger_of(spark, config).account(config.dataset).committed == config.privacy.epsilon
+    assert (read_release(config.output, first.release_id).counts == first.counts).all()
 
 
 @pytest.mark.parametrize(("stage", "needs"), [("denoise", "collect"), ("refine", "collect"), ("publish", "refine")])
@@ -74,9 +72,9 @@ def test_odd_inputs_work(
     spark: SparkSession, small_config: Small, cells: list[tuple[str, int]], overrides: list[str]
 ) -> None:
     config = small_config(*overrides)
-    write_pings(config.input.path, config.domain, cells)
+    write_pings(config.input.path, grid_of(config), cells)
     release = run_release(spark, config)
-    assert release.counts.shape == config.domain.shape
+    assert release.counts.shape == grid_of(config).shape
     assert np.isfinite(release.counts).all()
     assert release.deviation is not None
     assert np.isfinite(release.deviation).all()
@@ -84,7 +82,7 @@ def test_odd_inputs_work(
 
 def test_a_seeded_run_is_marked_for_ever(spark: SparkSession, small_config: Small) -> None:
     config = small_config("privacy.test_seed=1")
-    write_pings(config.input.path, config.domain, [("a", 3)])
+    write_pings(config.input.path, grid_of(config), [("a", 3)])
     mark_as_generated(config.input.path)
     assert run_release(spark, config).protected is False
     row = spark.read.format("delta").load(f"{config.output}/tables/releases").head()
@@ -96,19 +94,18 @@ def test_a_seeded_run_is_marked_for_ever(spark: SparkSession, small_config: Smal
 def test_several_regions_become_releases_of_one_draw(spark: SparkSession, small_config: Small) -> None:
     boxes = "{north: {south: 30, west: 10, north: 31, east: 11}, south: {south: 20, west: 10, north: 21, east: 11}}"
     config = small_config("region=null", f"regions={boxes}", "synth=null", "privacy.bounding=weight")
-    north, south = config.grids
+    north, south = make_plan(config).grids
     rng = np.random.default_rng(3)
     for name, grid, pings in (("north", north, 3000), ("south", south, 1000)):
         rows = [(f"{name}{user}", int(rng.integers(0, grid.size))) for user in range(pings)]
         write_pings(config.input.path, grid, rows)
         (Path(config.input.path) / "part.parquet").rename(Path(config.input.path) / f"{name}.parquet")
-    run_release(spark, config)
-    first, second = (read_release(spark, config.output, view.release_id) for view in config.views())
+    first, second = (run_release(spark, config, name) for name in ("north", "south"))
     assert (first.grid.box, second.grid.box) == (north.box, south.box)
     assert first.release_id != second.release_id
     total = config.privacy.total_pings
     assert first.counts.sum() + second.counts.sum() == pytest.approx(total, rel=0.3)
-    rows = spark.read.format("delta").load(Workspace.of(config).table("releases")).collect()
-    assert {(row.region, row.draw_id) for row in rows} == {("north", config.draw_id), ("south", config.draw_id)}
-    with pytest.raises(InvalidConfig, match="focus: this release has several regions"):
-        _ = config.release_id
+    rows = spark.read.format("delta").load(output_of(config).table("releases")).collect()
+    assert {(row.region, row.draw_id) for row in rows} == {("north", draw_id_of(config)), ("south", draw_id_of(config))}
+    with pytest.raises(InvalidConfig, match=r"region must be one of those of the release \(north, south\), not None"):
+        run_release(spark, config)

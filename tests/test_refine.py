@@ -6,51 +6,56 @@ import numpy as np
 import pytest
 
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.privacy.mechanism import mechanism_of
+from vdr_spark.plan import ReleasePlan, make_plan
 from vdr_spark.privacy.randomness import seeded_words
-from vdr_spark.refine import Refinement, gamma, kappa, pings_kept, refinement_of
+from vdr_spark.refine import Refinement, choose_refinement, estimate_kept, gamma, kappa
 from vdr_spark.storage.tensor_file import Tensor
 
 Small = Callable[..., ReleaseConfig]
 
 
+def release_of(config: ReleaseConfig) -> ReleasePlan:
+    return make_plan(config).releases(config.privacy.total_pings or 0)[0]
+
+
 def test_gamma_minimises_the_squared_error_of_the_noisy_tensor(small_config: Small) -> None:
-    config = small_config("privacy.total_pings=40000", "privacy.k=30")
-    grid, rng = config.domain, np.random.default_rng(0)
+    plan = release_of(small_config("privacy.total_pings=40000", "privacy.k=30"))
+    grid, rng = plan.grid, np.random.default_rng(0)
     shares = rng.dirichlet(np.full(grid.size, 0.2))
     truth = rng.multinomial(40_000, shares)
     kept = rng.binomial(truth, 0.3)
-    noisy = kept + mechanism_of(config.privacy).sample(grid.size, seeded_words(1, 0))
-    config = config.model_copy(update={"refine": config.refine.model_copy(update={"concentration": (shares**2).sum()})})
+    noisy = kept + plan.noise.mechanism.sample(grid.size, seeded_words(1, 0))
     factors = np.linspace(0.1, 5, 200)
     best = factors[np.argmin([np.square(factor * noisy - truth).sum() for factor in factors])]
-    assert gamma(config, kept.sum(), config.privacy.total_pings) == pytest.approx(best, rel=0.1)
-    assert config.privacy.total_pings / kept.sum() > 1.2 * best  # plain N / n would blow the noise up
+    noise = grid.size * plan.noise.variance
+    assert gamma(kept.sum(), 40_000, noise, (shares**2).sum()) == pytest.approx(best, rel=0.1)
+    assert 40_000 / kept.sum() > 1.2 * best  # plain N / n would blow the noise up
 
 
 def test_gamma_by_hand(small_config: Small) -> None:
-    config = small_config("privacy.total_pings=1000", "privacy.k=3", "privacy.epsilon=1.5", "refine.concentration=0.01")
-    m, n = config.domain.size, 400.0
-    expected = n * 1000 * 0.01 / (2 * m * 9 / 2.25 + 0.99 * n + 0.01 * n * n)
-    assert gamma(config, n, config.privacy.total_pings) == pytest.approx(expected)
+    settings = ("privacy.total_pings=1000", "privacy.k=300", "privacy.epsilon=1.5", "refine.concentration=0.01")
+    plan = release_of(small_config(*settings, "refine.method=gamma"))
+    m, n = plan.grid.size, 400.0
+    expected = n * 1000 * 0.01 / (2 * m * 200**2 + 0.99 * n + 0.01 * n * n)  # 2 k**2 / epsilon**2, as in the paper
+    assert choose_refinement(plan, n, 1000.0, has_prior=False).factor == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize(("total", "expected"), [(-50.0, 1.0), (300.0, 300.0), (5000.0, 1000.0)])
 def test_pings_kept_stays_within_what_is_possible(total: float, expected: float) -> None:
-    noisy = np.full((1, 2, 5), total / 10, np.float32)
-    assert pings_kept(noisy, 1000) == pytest.approx(expected)
+    assert estimate_kept(total, 1000) == expected
 
 
 @pytest.mark.parametrize(
     ("method", "expected"), [("ratio", Refinement(2.5)), ("calibrated", Refinement(2.5, 0.4**0.5))], ids=str
 )
 def test_factor_and_kappa_by_method(small_config: Small, method: str, expected: Refinement) -> None:
-    assert refinement_of(small_config(f"refine.method={method}"), 400.0, 1000.0, has_prior=True) == expected
+    plan = release_of(small_config(f"refine.method={method}"))
+    assert choose_refinement(plan, 400.0, 1000.0, has_prior=True) == expected
 
 
 def test_the_paper_s_factor_leaves_deviations_from_the_prior_alone(small_config: Small) -> None:
-    config = small_config("refine.method=gamma")
-    assert refinement_of(config, 400.0, 1000.0, has_prior=True) == Refinement(gamma(config, 400.0, 1000.0), 1.0)
+    plan = release_of(small_config("refine.method=gamma"))
+    assert choose_refinement(plan, 400.0, 1000.0, has_prior=True).kappa == 1
 
 
 def test_kappa_is_one_where_all_pings_are_kept() -> None:
@@ -61,16 +66,17 @@ def test_kappa_is_one_where_all_pings_are_kept() -> None:
 
 def test_chance_of_what_was_kept_is_taken_back_and_widens_the_error_bars() -> None:
     layers = [np.full((1, 1, 1), value, np.float32) for value in (30, 3, 10, 8)]
-    refined = Refinement(4.0, 0.5).applied(Tensor(*layers))
+    refined = Refinement(4.0, 0.5).apply(Tensor(*layers))
     assert refined.counts[0, 0, 0] == 4 * (10 + 0.5 * 20)
     assert refined.deviation is not None
     assert refined.deviation[0, 0, 0] == pytest.approx(4 * (0.25 * 9 + 0.25 * 64) ** 0.5)
 
 
 def test_without_a_prior_counts_are_scaled_only(small_config: Small) -> None:
-    assert refinement_of(small_config("refine.method=calibrated"), 400.0, 1000.0, has_prior=False) == Refinement(2.5)
+    plan = release_of(small_config("refine.method=calibrated"))
+    assert choose_refinement(plan, 400.0, 1000.0, has_prior=False) == Refinement(2.5)
     counts = np.array([[[3.0]]], np.float32)
-    refined = Refinement(4.0).applied(Tensor(counts, counts))
+    refined = Refinement(4.0).apply(Tensor(counts, counts))
     assert refined.counts[0, 0, 0] == 12
     assert refined.deviation is not None
     assert refined.deviation[0, 0, 0] == 12
@@ -84,7 +90,7 @@ def test_calibrated_beats_plain_scaling_of_a_thin_sample() -> None:
     kept = rng.binomial(truth, 0.1).astype(np.float32)
     prior = (0.1 * rate).astype(np.float32)
     tensor = Tensor(kept, np.zeros_like(kept), prior, np.sqrt(prior))
-    plain, calibrated = (Refinement(10.0, k).applied(tensor) for k in (1.0, kappa(0.1, 1.0)))
+    plain, calibrated = (Refinement(10.0, k).apply(tensor) for k in (1.0, kappa(0.1, 1.0)))
     assert np.mean((calibrated.counts - truth) ** 2) < 0.3 * np.mean((plain.counts - truth) ** 2)
     assert calibrated.deviation is not None
     # The error bars cover at least what happened.

@@ -12,16 +12,16 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from tests.conftest import ROOT, mark_as_generated, small_overrides, write_pings
-from vdr_spark.audit.checks import audit
+from tests.plans import draw_id_of, grid_of, ledger_of, output_of, release_id_of, run_release, run_stage
+from vdr_spark.audit import AuditReport
 from vdr_spark.cli import main
 from vdr_spark.config import ReleaseConfig, load_config
 from vdr_spark.errors import StageMissing
-from vdr_spark.pipeline import run_release, run_stage
-from vdr_spark.privacy.ledger import Ledger
-from vdr_spark.storage.workspace import Workspace
+from vdr_spark.plan import make_plan
+from vdr_spark.publisher import Publisher
 
 Small = Callable[..., ReleaseConfig]
-MORE = ("grid.cells_per_side=32", "privacy.total_pings=null", "privacy.estimate_total={most_per_user: 100}")
+MORE = ("grid.cells_per_side=32", "privacy.total_pings=null", "privacy.estimate_total={max_per_user: 100}")
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +30,8 @@ def published(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
     folder = tmp_path_factory.mktemp("audited")
     config = load_config(ROOT / "conf/demo.yaml", [*small_overrides(folder), *MORE])
     rng = np.random.default_rng(1)
-    cells = np.sort(rng.pareto(1.0, 4000).astype(np.int64) % config.domain.size)
-    write_pings(config.input.path, config.domain, [(user % 500, int(cell)) for user, cell in enumerate(cells)])
+    cells = np.sort(rng.pareto(1.0, 4000).astype(np.int64) % grid_of(config).size)
+    write_pings(config.input.path, grid_of(config), [(user % 500, int(cell)) for user, cell in enumerate(cells)])
     run_release(spark, config)
     shutil.copytree(config.output, folder / "copy")
     return config, folder / "copy"
@@ -48,19 +48,23 @@ def release(published: tuple[ReleaseConfig, Path], spark: SparkSession) -> Itera
     spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
 
 
+def audit(spark: SparkSession, config: ReleaseConfig) -> AuditReport:
+    return Publisher(config, spark).audit()
+
+
 def failed(spark: SparkSession, config: ReleaseConfig) -> dict[str, str]:
-    return {finding.check: finding.found for finding in audit(spark, config) if finding.holds is False}
+    return {finding.check: finding.found for finding in audit(spark, config).findings if finding.holds is False}
 
 
 def edit(spark: SparkSession, config: ReleaseConfig, table: str, where: str, **values: str) -> None:
     """Change rows of a table by hand, append-only or not."""
-    path = Workspace.of(config).table(table)
+    path = output_of(config).table(table)
     spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('delta.appendOnly' = 'false')")
     DeltaTable.forPath(spark, path).update(where, {name: F.expr(value) for name, value in values.items()})
 
 
 def test_a_right_release_holds(spark: SparkSession, release: ReleaseConfig, capsys: pytest.CaptureFixture[str]) -> None:
-    findings = {finding.check: finding for finding in audit(spark, release)}
+    findings = {finding.check: finding for finding in audit(spark, release).findings}
     assert all(finding.holds for finding in findings.values()), findings
     assert "claimed 3.50877" in findings["noise"].found
     overrides = [*small_overrides(Path(release.output).parent), *MORE]
@@ -69,7 +73,7 @@ def test_a_right_release_holds(spark: SparkSession, release: ReleaseConfig, caps
         main(["audit", *arguments, "--json"])
     assert not end.value.code
     assert json.loads(capsys.readouterr().out)["holds"] is True
-    Path(Workspace.of(release).statement("json")).write_text("{}")
+    Path(output_of(release).statement(release_id_of(release), "json")).write_text("{}")
     with pytest.raises(SystemExit) as end:
         main(["audit", *arguments])
     assert end.value.code == 1
@@ -77,15 +81,15 @@ def test_a_right_release_holds(spark: SparkSession, release: ReleaseConfig, caps
 
 
 def test_a_noisy_tensor_that_was_changed(spark: SparkSession, release: ReleaseConfig) -> None:
-    halved = "transform(values, value -> cast(value / 2 AS bigint))"
-    edit(spark, release, "noisy_slices", f"draw_id = '{release.draw_id}'", values=halved)
+    halved = "transform(counts, value -> cast(value / 2 AS bigint))"
+    edit(spark, release, "noisy_slices", f"draw_id = '{draw_id_of(release)}'", counts=halved)
     found = failed(spark, release)
     assert found.keys() == {"noisy tensor", "noise"}
     assert "below zero on average" in found["noise"]
 
 
 def test_a_second_drawing_beside_the_first(spark: SparkSession, release: ReleaseConfig) -> None:
-    folder = Path(Workspace.of(release).table("noisy_slices")) / f"draw_id={release.draw_id}"
+    folder = Path(output_of(release).table("noisy_slices")) / f"draw_id={draw_id_of(release)}"
     (folder / "part-00009-late.snappy.parquet").write_bytes(b"another drawing")
     assert failed(spark, release).keys() == {"noisy tensor"}
 
@@ -104,7 +108,14 @@ def test_a_promise_that_was_changed(spark: SparkSession, release: ReleaseConfig)
 
 
 def test_a_row_that_was_changed(spark: SparkSession, release: ReleaseConfig) -> None:
-    lies = {"k": "777", "total_pings": "1", "south": "-80D", "unit": "'ping'", "dataset": "'zzz'", "slices": "7"}
+    lies = {
+        "k": "777",
+        "total_pings": "1",
+        "south": "-80D",
+        "privacy_unit": "'ping'",
+        "dataset": "'zzz'",
+        "slices": "7",
+    }
     edit(spark, release, "releases", "true", **lies, period_start="period_start + INTERVAL 1 DAY")
     told = failed(spark, release)["release"].partition(" in ")[2].split(", ")
     assert set(told) == {*lies, "period_start"}
@@ -118,14 +129,14 @@ def test_a_statement_that_was_changed_everywhere(spark: SparkSession, release: R
         '"epsilon": 6.0': '"epsilon": 0.001',
         "Whoever sees the release is not": "So is everybody",
     }
-    text = spark.read.format("delta").load(Workspace.of(release).table("releases")).collect()[0].statement
+    text = spark.read.format("delta").load(output_of(release).table("releases")).collect()[0].statement
     changed = "statement"
     for said, instead in lies.items():
         assert said in text
         changed = f"replace({changed}, '{said}', '{instead}')"
     edit(spark, release, "releases", "true", statement=changed)
     for kind in ("json", "html"):
-        Path(Workspace.of(release).statement(kind)).unlink()
+        Path(output_of(release).statement(release_id_of(release), kind)).unlink()
     run_stage("publish", spark, release)  # writes the missing files by the row
     found = failed(spark, release)
     assert found.keys() == {"statement"}
@@ -139,7 +150,7 @@ def test_a_statement_that_was_changed_everywhere(spark: SparkSession, release: R
 
 
 def test_a_second_row_of_the_release(spark: SparkSession, release: ReleaseConfig) -> None:
-    path = Workspace.of(release).table("releases")
+    path = output_of(release).table("releases")
     row = spark.read.format("delta").load(path).withColumn("epsilon", F.lit("0.1"))
     spark.createDataFrame(row.collect(), row.schema).write.format("delta").mode("append").save(path)
     assert failed(spark, release) == {"release": "2 rows of `releases` say something about it; one may"}
@@ -169,33 +180,33 @@ def cut_off_last_entry(spark: SparkSession, ledger: str) -> None:
 
 
 def test_a_ledger_that_was_replaced(spark: SparkSession, release: ReleaseConfig) -> None:
-    ledger, witness = Workspace.of(release).ledger, Path(Workspace.of(release).witness)
-    cut_off_last_entry(spark, ledger)
+    places = make_plan(release).ledger
+    cut_off_last_entry(spark, places.table)
     assert "cut off" in failed(spark, release)["ledger"]
-    witness.unlink()  # by someone who knows of it: the release itself remembers who paid
+    Path(places.head).unlink()  # by someone who knows of it: the release itself remembers who paid
     assert "had 5 entries, the last of them another than here, where it has 4" in failed(spark, release)["ledger"]
 
 
 def test_a_release_remembers_what_others_had_spent(spark: SparkSession, small_config: Small) -> None:
-    """The last to be published knows of all draws before it: a book cut off behind its own entry does not pass."""
+    """The last to be published knows of all draws before it: a ledger cut off behind its own entry does not pass."""
     first = small_config("privacy.epsilon=1", "privacy.budget=9", "name=first")
-    write_pings(first.input.path, first.domain, [("a", 3)])
+    write_pings(first.input.path, grid_of(first), [("a", 3)])
     other = small_config("privacy.epsilon=5", "name=other")
     for config in (first, other):
         run_stage("collect", spark, config)
     run_release(spark, first)
     assert failed(spark, first).keys() == set()
-    ledger = Ledger.of(spark, first)
+    ledger, places = ledger_of(spark, first), make_plan(first).ledger
     for _ in range(2):  # what `other` reserved and spent
-        cut_off_last_entry(spark, Workspace.of(first).ledger)
-    Path(Workspace.of(first).witness).unlink()
-    assert ledger.account(first.dataset).committed == 1  # by the book alone, nothing is missing
+        cut_off_last_entry(spark, places.table)
+    Path(places.head).unlink()
+    assert ledger.account(first.dataset).committed == 1  # by the ledger alone, nothing is missing
     assert "it was cut off or replaced" in failed(spark, first)["ledger"]
 
 
 def test_a_seeded_release_never_holds(spark: SparkSession, small_config: Small) -> None:
     config = small_config("privacy.test_seed=1")
-    write_pings(config.input.path, config.domain, [("a", 3)])
+    write_pings(config.input.path, grid_of(config), [("a", 3)])
     mark_as_generated(config.input.path)
     run_release(spark, config)
     assert failed(spark, config).keys() == {"protected"}
@@ -203,9 +214,9 @@ def test_a_seeded_release_never_holds(spark: SparkSession, small_config: Small) 
 
 def test_noise_that_cannot_be_measured_is_not_called_right(spark: SparkSession, small_config: Small) -> None:
     config = small_config("privacy.epsilon=1e6", "privacy.budget=1e6")
-    write_pings(config.input.path, config.domain, [("a", 3)])
+    write_pings(config.input.path, grid_of(config), [("a", 3)])
     run_release(spark, config)
-    findings = {finding.check: finding.holds for finding in audit(spark, config)}
+    findings = {finding.check: finding.holds for finding in audit(spark, config).findings}
     assert findings.pop("noise") is None
     assert all(findings.values())
 

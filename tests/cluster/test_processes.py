@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.conftest import ROOT, small_overrides
+from tests.plans import release_id_of
 from vdr_spark.config import load_config
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.release.read import read_release
@@ -38,7 +39,7 @@ def test_spark_submit(spark: SparkSession, tmp_path: Path) -> None:
         done = run(*submit, str(ROOT / f"jobs/{job}.py"), *with_overrides(tmp_path))
         assert done.returncode == 0, done.stderr[-3000:]
     config = load_config(CONF, small_overrides(tmp_path))
-    assert read_release(spark, config.output).release_id == config.release_id
+    assert read_release(config.output).release_id == release_id_of(config)
 
 
 def test_spark_submit_without_delta_is_one_sentence(tmp_path: Path) -> None:
@@ -84,7 +85,7 @@ Path(go + "." + config.name).touch()
 while not Path(go).exists():
     time.sleep(0.001)
 try:
-    print("RESULT", ledger.reserve(config))
+    print("RESULT", ledger.reserve(request_of(config)))
 except BudgetExceeded:
     print("RESULT", "refused")
 """

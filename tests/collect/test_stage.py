@@ -11,15 +11,27 @@ from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
 from tests.conftest import mark_as_generated, write_pings
-from vdr_spark.collect.noisy_slices import live_files
-from vdr_spark.collect.stage import _unreadable, collect
+from tests.plans import (
+    collect,
+    draw_id_of,
+    draws_of,
+    grid_of,
+    ledger_of,
+    noisy_files,
+    output_of,
+    request_of,
+    scale_of,
+    stored_noise,
+)
+from vdr_spark.collect.noisy_tensor import NoisyTensor
+from vdr_spark.collect.stage import _describe_failure
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.petastorm_reader import read_region
 from vdr_spark.errors import BudgetExceeded, InvalidConfig, InvalidInput, LedgerConflict
+from vdr_spark.plan import make_plan
 from vdr_spark.privacy.accounting import State
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.storage.locks import Busy, exclusive
-from vdr_spark.storage.workspace import Workspace
 
 Small = Callable[..., ReleaseConfig]
 # So large an epsilon that the noise is zero: the exact bounded counts become visible to a test.
@@ -27,12 +39,12 @@ NO_NOISE = ("privacy.epsilon=1e6", "privacy.budget=1e9")
 
 
 def stored(spark: SparkSession, config: ReleaseConfig) -> NDArray[np.float32]:
-    return read_region(live_files(spark, Workspace.of(config)), config)
+    return stored_noise(spark, config)
 
 
 def test_no_user_contributes_more_than_k(spark: SparkSession, small_config: Small) -> None:
     config = small_config(*NO_NOISE, "privacy.k=5")
-    grid = config.domain
+    grid = grid_of(config)
     heavy = [("heavy", slice_ * 256 + 7) for slice_ in range(8) for _ in range(40)]  # over all slices together
     twins = [("twins", 300)] * 30
     light = [("light", 512), ("light", 513)]
@@ -49,7 +61,7 @@ def test_no_user_contributes_more_than_k(spark: SparkSession, small_config: Smal
 
 def test_rows_that_are_no_pings_are_left_out(spark: SparkSession, small_config: Small) -> None:
     config = small_config(*NO_NOISE)
-    box, start = config.domain.box, config.domain.start
+    box, start = grid_of(config).box, grid_of(config).start
     middle = (box.south + box.north) / 2, (box.west + box.east) / 2
     rows = [
         ("a", *middle, start),
@@ -58,7 +70,7 @@ def test_rows_that_are_no_pings_are_left_out(spark: SparkSession, small_config: 
         ("c", float("nan"), middle[1], start),
         ("d", middle[0], float("inf"), start),
         ("e", box.north, middle[1], start),
-        ("f", *middle, config.domain.end),
+        ("f", *middle, grid_of(config).end),
         ("g", *middle, None),
     ]
     frame = spark.createDataFrame(rows, "user_id string, lat double, lon double, ts timestamp")
@@ -69,11 +81,11 @@ def test_rows_that_are_no_pings_are_left_out(spark: SparkSession, small_config: 
 
 def test_every_cell_has_noise_the_empty_ones_too(spark: SparkSession, small_config: Small) -> None:
     config = small_config()
-    write_pings(config.input.path, config.domain, [("one", 0)])
+    write_pings(config.input.path, grid_of(config), [("one", 0)])
     collect(spark, config)
     counts = stored(spark, config)
-    scale = float(config.privacy.scale)
-    assert counts.shape == config.domain.shape
+    scale = float(scale_of(config))
+    assert counts.shape == grid_of(config).shape
     for layer in counts:  # no slice without noise
         assert np.abs(layer).mean() == pytest.approx(scale, rel=0.5)
     assert abs(counts.mean()) < scale
@@ -82,7 +94,7 @@ def test_every_cell_has_noise_the_empty_ones_too(spark: SparkSession, small_conf
 
 def rows_as_stored(spark: SparkSession, config: ReleaseConfig) -> list[list[int]]:
     """The slice numbers in each live file, in the order they stand there."""
-    files = live_files(spark, Workspace.of(config))
+    files = noisy_files(spark, config)
     return [pq.read_table(file.removeprefix("file:"), columns=["slice"])["slice"].to_pylist() for file in files]
 
 
@@ -91,7 +103,7 @@ def test_how_slices_lie_in_the_files_tells_nothing(spark: SparkSession, small_co
     orders = []
     for name, cells in (("none", []), ("one", [("a", 5 * 256)]), ("two", [("a", 6 * 256), ("b", 3 * 256)])):
         config = small_config(f"name={name}", f"input.path={small_config().input.path}/{name}", "privacy.budget=100")
-        write_pings(config.input.path, config.domain, cells)
+        write_pings(config.input.path, grid_of(config), cells)
         collect(spark, config)
         orders.append(sorted(rows_as_stored(spark, config)))
     assert orders[0] == orders[1] == orders[2]
@@ -105,7 +117,7 @@ def test_users_with_colliding_hashes_are_two_users(spark: SparkSession, small_co
     )
     assert hashes[0].h == hashes[1].h
     config = small_config(*NO_NOISE, "privacy.k=5")
-    write_pings(config.input.path, config.domain, [(twins[0], 1)] * 9 + [(twins[1], 2)] * 7)
+    write_pings(config.input.path, grid_of(config), [(twins[0], 1)] * 9 + [(twins[1], 2)] * 7)
     collect(spark, config)
     counts = stored(spark, config).reshape(-1)
     assert (counts[1], counts[2]) == (5, 5)
@@ -115,12 +127,11 @@ def test_a_run_killed_after_the_commit_leaves_no_second_drawing(
     spark: SparkSession, small_config: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = small_config()
-    workspace = Workspace.of(config)
-    write_pings(config.input.path, config.domain, [("one", 0)])
+    write_pings(config.input.path, grid_of(config), [("one", 0)])
     with monkeypatch.context() as patch:
-        patch.setattr("vdr_spark.collect.noisy_slices.remove_strays", lambda *_: None)
+        patch.setattr(NoisyTensor, "remove_orphans", lambda _: None)
         collect(spark, config)
-    folder = Path(workspace.table("noisy_slices")) / f"draw_id={config.draw_id}"
+    folder = Path(output_of(config).table("noisy_slices")) / f"draw_id={draw_id_of(config)}"
     stray = folder / "part-00009-late.snappy.parquet"  # of a task that lost, and finished after the commit
     stray.write_bytes(b"another drawing")
     assert collect(spark, config) is False
@@ -130,45 +141,44 @@ def test_a_run_killed_after_the_commit_leaves_no_second_drawing(
 
 def test_an_input_without_a_single_ping_is_pure_noise(spark: SparkSession, small_config: Small) -> None:
     config = small_config()
-    write_pings(config.input.path, config.domain, [])
+    write_pings(config.input.path, grid_of(config), [])
     collect(spark, config)
     assert stored(spark, config).any()
 
 
 def test_noise_is_drawn_once(spark: SparkSession, small_config: Small) -> None:
     config = small_config()
-    write_pings(config.input.path, config.domain, [("one", 0)])
+    write_pings(config.input.path, grid_of(config), [("one", 0)])
     assert collect(spark, config) is True
     first = stored(spark, config)
     assert (stored(spark, config) == first).all()
     assert collect(spark, config) is False
     assert (stored(spark, config) == first).all()
-    assert Ledger(spark, Workspace.of(config).ledger).state_of(config.draw_id) is State.SPENT
+    assert ledger_of(spark, config).state_of(draw_id_of(config)) is State.SPENT
 
 
 def test_a_run_killed_before_the_commit_leaves_nothing_and_pays_once(
     spark: SparkSession, small_config: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = small_config()
-    workspace = Workspace.of(config)
-    write_pings(config.input.path, config.domain, [("one", 0)])
+    write_pings(config.input.path, grid_of(config), [("one", 0)])
 
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("vdr_spark.collect.stage.store_noisy_slices", killed)
+        patch.setattr(NoisyTensor, "store", killed)
         with pytest.raises(KeyboardInterrupt):
             collect(spark, config)
     # A half-written file with another drawing of noise, as a killed task leaves it.
-    folder = Path(workspace.table("noisy_slices")) / f"draw_id={config.draw_id}"
+    folder = Path(output_of(config).table("noisy_slices")) / f"draw_id={draw_id_of(config)}"
     folder.mkdir(parents=True)
     (folder / "part-00000-half.snappy.parquet").write_bytes(b"another drawing")
     collect(spark, config)
-    assert sorted(os.path.basename(file) for file in live_files(spark, workspace)) == sorted(
+    assert sorted(os.path.basename(file) for file in noisy_files(spark, config)) == sorted(
         file.name for file in folder.glob("part-*")
     )
-    account = Ledger(spark, workspace.ledger).account(config.dataset)
+    account = ledger_of(spark, config).account(config.dataset)
     assert account.committed == config.privacy.epsilon
 
 
@@ -176,7 +186,7 @@ def test_a_run_killed_before_it_was_booked_as_spent_is_taken_up(
     spark: SparkSession, small_config: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = small_config()
-    write_pings(config.input.path, config.domain, [("one", 0)])
+    write_pings(config.input.path, grid_of(config), [("one", 0)])
 
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
@@ -188,18 +198,18 @@ def test_a_run_killed_before_it_was_booked_as_spent_is_taken_up(
     first = stored(spark, config)
     assert collect(spark, config) is False
     assert (stored(spark, config) == first).all()
-    assert Ledger(spark, Workspace.of(config).ledger).state_of(config.draw_id) is State.SPENT
+    assert ledger_of(spark, config).state_of(draw_id_of(config)) is State.SPENT
 
 
 def test_the_book_is_written_before_the_data_are_read(
     spark: SparkSession, small_config: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = small_config()
-    write_pings(config.input.path, config.domain, [("one", 0)])
+    write_pings(config.input.path, grid_of(config), [("one", 0)])
     states = []
 
     def look(*_: object) -> None:
-        states.append(Ledger(spark, Workspace.of(config).ledger).state_of(config.draw_id))
+        states.append(ledger_of(spark, config).state_of(draw_id_of(config)))
         raise KeyboardInterrupt
 
     monkeypatch.setattr("vdr_spark.collect.stage.count_bounded", look)
@@ -210,7 +220,7 @@ def test_the_book_is_written_before_the_data_are_read(
 
 def test_overspending_reads_no_data(spark: SparkSession, small_config: Small, monkeypatch: pytest.MonkeyPatch) -> None:
     config = small_config()
-    write_pings(config.input.path, config.domain, [("one", 0)])
+    write_pings(config.input.path, grid_of(config), [("one", 0)])
     collect(spark, config)
     monkeypatch.setattr("vdr_spark.collect.stage.count_bounded", lambda *_: pytest.fail("data were read"))
     with pytest.raises(BudgetExceeded):
@@ -219,20 +229,19 @@ def test_overspending_reads_no_data(spark: SparkSession, small_config: Small, mo
 
 def test_a_tensor_that_was_paid_for_and_is_gone_is_not_drawn_again(spark: SparkSession, small_config: Small) -> None:
     config = small_config()
-    write_pings(config.input.path, config.domain, [("one", 0)])
-    ledger = Ledger(spark, Workspace.of(config).ledger)
-    ledger.reserve(config)
-    ledger.mark_spent(config, config.draws[-1], "")
+    write_pings(config.input.path, grid_of(config), [("one", 0)])
+    ledger = ledger_of(spark, config)
+    ledger.reserve(request_of(config))
+    ledger.mark_spent(request_of(config), make_plan(config).cells_draw, "")
     with pytest.raises(LedgerConflict, match="no longer in"):
         collect(spark, config)
 
 
 def test_two_processes_do_not_collect_the_same_draw_at_once(spark: SparkSession, small_config: Small) -> None:
     config = small_config()
-    write_pings(config.input.path, config.domain, [("one", 0)])
-    workspace = Workspace.of(config)
+    write_pings(config.input.path, grid_of(config), [("one", 0)])
     with (
-        exclusive(f"{workspace.root}/work/{workspace.draw_id}.lock"),
+        exclusive(output_of(config).lock(draw_id_of(config))),
         pytest.raises(Busy, match="another process is collecting"),
     ):
         collect(spark, config)
@@ -243,12 +252,12 @@ def test_a_wrong_schema_books_nothing(spark: SparkSession, small_config: Small) 
     spark.range(3).write.parquet(config.input.path)
     with pytest.raises(InvalidInput, match="user_id"):
         collect(spark, config)
-    assert Ledger(spark, Workspace.of(config).ledger).entries() == []
+    assert ledger_of(spark, config).entries() == []
 
 
 def test_a_damaged_file_is_a_sentence_and_the_reservation_is_kept(spark: SparkSession, small_config: Small) -> None:
     config = small_config()
-    write_pings(config.input.path, config.domain, [("CANARY", 3)] * 50)
+    write_pings(config.input.path, grid_of(config), [("CANARY", 3)] * 50)
     whole = (Path(config.input.path) / "part.parquet").read_bytes()
     damaged = Path(config.input.path) / "torn.parquet"
     damaged.write_bytes(whole[: len(whole) // 2])
@@ -257,21 +266,21 @@ def test_a_damaged_file_is_a_sentence_and_the_reservation_is_kept(spark: SparkSe
     assert "CANARY" not in str(refusal.value)
     damaged.unlink()
     assert collect(spark, config) is True
-    assert Ledger(spark, Workspace.of(config).ledger).account(config.dataset).committed == config.privacy.epsilon
+    assert ledger_of(spark, config).account(config.dataset).committed == config.privacy.epsilon
 
 
 def test_a_file_named_after_its_user_is_not_named(small_config: Small) -> None:
     problem = RuntimeError("[FAILED_READ_FILE.NO_HINT] while reading file:/data/new_CANARY.txt")
     taxis = small_config("input.layout=cabspotting", "synth=null")
-    assert "CANARY" not in str(_unreadable(problem, taxis))
-    assert "CANARY" in str(_unreadable(problem, small_config()))
+    assert "CANARY" not in str(_describe_failure(problem, taxis))
+    assert "CANARY" in str(_describe_failure(problem, small_config()))
     in_a_folder = RuntimeError("[FAILED_READ_FILE.NO_HINT] while reading file:///data/user_id=CANARY/part-0.parquet")
-    assert "CANARY" not in str(_unreadable(in_a_folder, small_config()))
+    assert "CANARY" not in str(_describe_failure(in_a_folder, small_config()))
 
 
 def test_seeded_noise_is_refused_over_pings_that_are_peoples(spark: SparkSession, small_config: Small) -> None:
     config = small_config("privacy.test_seed=5")
-    write_pings(config.input.path, config.domain, [("anna", 3)])
+    write_pings(config.input.path, grid_of(config), [("anna", 3)])
     with pytest.raises(InvalidConfig, match=r"privacy.test_seed: is for pings that `vdr synth` wrote"):
         collect(spark, config)
     assert not Path(config.output, "tables").exists()
@@ -283,7 +292,7 @@ def test_the_same_seed_gives_the_same_tensor_however_the_rows_lie(spark: SparkSe
     rows = [
         (int(user), int(cell)) for user, cell in zip(rng.integers(0, 20, 400), rng.integers(0, 2048, 400), strict=True)
     ]
-    write_pings(config.input.path, config.domain, rows)
+    write_pings(config.input.path, grid_of(config), rows)
     mark_as_generated(config.input.path)
     collect(spark, config)
     other = small_config("privacy.test_seed=5", "privacy.k=3", "privacy.budget=100", "name=other")
@@ -299,25 +308,25 @@ def test_weights_use_every_ping_and_sum_to_k(spark: SparkSession, small_config: 
     # Noise is in units of a weight here: the larger epsilon makes it zero there too.
     config = small_config("privacy.epsilon=1e13", "privacy.budget=1e13", "privacy.k=6", "privacy.bounding=weight")
     heavy = [("heavy", 7)] * 30 + [("heavy", 256 + 7)] * 10
-    write_pings(config.input.path, config.domain, [*heavy, ("light", 512), ("light", 512)])
+    write_pings(config.input.path, grid_of(config), [*heavy, ("light", 512), ("light", 512)])
     collect(spark, config)
     counts = stored(spark, config).reshape(-1)
     np.testing.assert_allclose(counts[[7, 256 + 7, 512]], [6 * 30 / 40, 6 * 10 / 40, 2], atol=1e-3)
     assert counts[[7, 256 + 7]].sum() <= 6
-    row = spark.read.format("delta").load(Workspace.of(config).table("noisy_slices")).first()
+    row = spark.read.format("delta").load(output_of(config).table("noisy_slices")).first()
     assert row is not None
-    assert row.unit == config.privacy.unit == 2**20
+    assert row.units_per_ping == config.privacy.units_per_ping == 2**20
 
 
 def test_noise_matches_the_unit_of_weights(spark: SparkSession, small_config: Small) -> None:
     """In whole units the scale is k units / epsilon, so every residue occurs: noise of whole pings would show."""
     config = small_config("privacy.bounding=weight")
-    write_pings(config.input.path, config.domain, [("one", 0)])
+    write_pings(config.input.path, grid_of(config), [("one", 0)])
     collect(spark, config)
-    rows = spark.read.format("delta").load(Workspace.of(config).table("noisy_slices")).select("values").collect()
-    values = np.array([row["values"] for row in rows]).ravel()
-    assert np.abs(values).mean() / config.privacy.unit == pytest.approx(float(config.privacy.scale), rel=0.2)
-    assert len(np.unique(values % config.privacy.unit)) > 0.9 * len(values)
+    rows = spark.read.format("delta").load(output_of(config).table("noisy_slices")).select("counts").collect()
+    values = np.array([row["counts"] for row in rows]).ravel()
+    assert np.abs(values).mean() / config.privacy.units_per_ping == pytest.approx(float(scale_of(config)), rel=0.2)
+    assert len(np.unique(values % config.privacy.units_per_ping)) > 0.9 * len(values)
 
 
 TWO_CITIES = (
@@ -329,21 +338,22 @@ TWO_CITIES = (
 
 def test_the_bound_holds_over_all_regions_together(spark: SparkSession, small_config: Small) -> None:
     config = small_config(*NO_NOISE, *TWO_CITIES, "privacy.k=10")
-    north, south = config.grids
+    north, south = make_plan(config).grids
     shared = [("traveller", cell) for cell in range(0, 2000, 50)]  # 40 pings in each city
     write_pings(config.input.path, north, [*shared, ("northerner", 5)])
     os.rename(f"{config.input.path}/part.parquet", f"{config.input.path}/north.parquet")
     write_pings(config.input.path, south, [*shared, ("southerner", 6), ("southerner", 6)])
     collect(spark, config)
-    files = live_files(spark, Workspace.of(config))
-    tensors = {view.focus: read_region(files, view).reshape(-1) for view in config.views()}
+    files = noisy_files(spark, config)
+    releases = draws_of(spark, config).releases()
+    tensors = {plan.region.name: read_region(files, plan).reshape(-1) for plan in releases}
     assert tensors["north"][5] == 1
     assert tensors["south"][6] == 2
     kept = {name: tensor.sum() for name, tensor in tensors.items()}
     assert kept["north"] + kept["south"] == 10 + 1 + 2  # ten of the traveller's, not ten in each city
     assert kept["north"] > 1  # ten of eighty without one in the north: less than once in a thousand
     assert kept["south"] > 2
-    account = Ledger(spark, Workspace.of(config).ledger).account(config.dataset)
+    account = ledger_of(spark, config).account(config.dataset)
     assert account.committed == config.privacy.epsilon  # one price for both
 
 
@@ -355,7 +365,7 @@ def test_both_readers_keep_the_same_pings(spark: SparkSession, small_config: Sma
         config = small_config("privacy.test_seed=5", "privacy.k=3", "privacy.budget=100", f"input.reader={reader}")
         other = config.model_copy(update={"name": reader})
         if not tensors:
-            write_pings(config.input.path, config.domain, list(zip(users.tolist(), cells.tolist(), strict=True)))
+            write_pings(config.input.path, grid_of(config), list(zip(users.tolist(), cells.tolist(), strict=True)))
             mark_as_generated(config.input.path)
         collect(spark, other)
         tensors.append(stored(spark, other))

@@ -9,13 +9,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.conftest import write_pings
-from vdr_spark.collect.stage import collect
-from vdr_spark.collect.total import Clip, settled
+from tests.plans import collect, draw_id_of, grid_of, ledger_of, release_plan_of, request_of, run_release, scale_of
+from vdr_spark.collect.total import Clip
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import LedgerConflict, StageMissing
-from vdr_spark.pipeline import run_release
+from vdr_spark.plan import make_plan
 from vdr_spark.privacy.accounting import State
-from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.privacy.mechanism import Mechanism
 
 Small = Callable[..., ReleaseConfig]
@@ -24,7 +23,7 @@ ESTIMATED = ("privacy.epsilon=1e6", "privacy.budget=1e9", "privacy.total_pings=n
 
 
 def estimate(most: int, share: str = "1/10") -> str:
-    return f"privacy.estimate_total={{most_per_user: {most}, share: {share}}}"
+    return f"privacy.estimate_total={{max_per_user: {most}, share: {share}}}"
 
 
 def test_a_user_counts_for_at_most_so_many() -> None:
@@ -44,26 +43,26 @@ def test_a_release_with_an_estimated_total(spark: SparkSession, small_config: Sm
     config = small_config(*ESTIMATED, estimate(most=50), "privacy.k=null", "privacy.lambda=0.05")
     heavy = [("heavy", cell) for cell in range(400)]  # counts for 50
     light = [(f"user{number}", 7 * number) for number in range(250)]
-    write_pings(config.input.path, config.domain, [*heavy, *light])
+    write_pings(config.input.path, grid_of(config), [*heavy, *light])
     with pytest.raises(StageMissing, match="not estimated yet"):
-        _ = config.privacy.bound
+        release_plan_of(spark, config)
     run_release(spark, config)
-    known = settled(spark, config)
-    assert (known.privacy.total, known.privacy.bound) == (300, 15)
-    assert known.draw_id == config.draw_id
+    known = release_plan_of(spark, config)
+    assert (known.total_pings, known.k) == (300, 15)
+    assert known.draw.draw_id == draw_id_of(config)
     row = spark.read.format("delta").load(f"{config.output}/tables/releases").collect()[0]
     assert (row.total_pings, row.k) == (300, 15)
     statement = json.loads(row.statement)
-    assert statement["exact"]["total_pings"] == {"value": 300, "source": "estimated", "most_per_user": 50}
+    assert statement["exact"]["total_pings"] == {"value": 300, "source": "estimated", "max_per_user": 50}
     assert statement["exact"]["epsilon_by_stage"]["total"] == "100000"
     assert "it was estimated" in statement["deployment"]["dp_variant"]["unprotected_quantities"]
-    booked = {e.purpose: e.epsilon for e in Ledger.of(spark, config).entries() if e.state is State.SPENT}
+    booked = {e.purpose: e.epsilon for e in ledger_of(spark, config).entries() if e.state is State.SPENT}
     assert booked == {"total": 100_000, "cells": 900_000}
 
     # Another k over the same pings is another draw of cells, and no other estimate.
     other = small_config(*ESTIMATED, estimate(most=50), "privacy.k=3", "name=other")
     collect(spark, other)
-    purposes = [e.purpose for e in Ledger.of(spark, other).entries() if e.state is State.SPENT]
+    purposes = [e.purpose for e in ledger_of(spark, other).entries() if e.state is State.SPENT]
     assert sorted(purposes) == ["cells", "cells", "total"]
 
 
@@ -71,45 +70,45 @@ def test_its_noise_is_that_of_the_limit_and_its_share(
     spark: SparkSession, small_config: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = small_config("privacy.total_pings=null", "privacy.epsilon=2", estimate(most=30, share="1/4"))
-    write_pings(config.input.path, config.domain, [("one", 0)])
+    write_pings(config.input.path, grid_of(config), [("one", 0)])
     variances: list[float] = []
 
-    def look(*_: object, mechanism: Mechanism, **__: object) -> None:
+    def look(_packed: object, _slices: int, _cells: int, mechanism: Mechanism, *_: object) -> None:
         variances.append(mechanism.variance)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("vdr_spark.collect.total.add_noise", look)
+    monkeypatch.setattr("vdr_spark.collect.stage.add_noise", look)
     with pytest.raises(KeyboardInterrupt):
         collect(spark, config)
     assert variances == [pytest.approx(2 * 60**2, rel=1e-3)]  # scale 30 / (2 / 4)
-    assert Ledger.of(spark, config).account(config.dataset).reserved == 2  # both lines, before any ping was read
-    assert config.privacy.scale == 20 / Fraction(3, 2)
+    assert ledger_of(spark, config).account(config.dataset).reserved == 2  # both lines, before any ping was read
+    assert scale_of(config) == 20 / Fraction(3, 2)
 
 
 def test_it_is_drawn_once_whatever_is_killed(
     spark: SparkSession, small_config: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = small_config("privacy.total_pings=null", estimate(most=30))
-    write_pings(config.input.path, config.domain, [("one", 0)] * 40)
+    write_pings(config.input.path, grid_of(config), [("one", 0)] * 40)
 
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("vdr_spark.collect.stage._noisy", killed)
+        patch.setattr("vdr_spark.collect.stage._draw_cells", killed)
         with pytest.raises(KeyboardInterrupt):
             collect(spark, config)
-    first = settled(spark, config).privacy.total
+    first = release_plan_of(spark, config).total_pings
     collect(spark, config)
-    assert settled(spark, config).privacy.total == first
-    assert [e.state for e in Ledger.of(spark, config).entries() if e.purpose == "total"] == ["reserved", "spent"]
+    assert release_plan_of(spark, config).total_pings == first
+    assert [e.state for e in ledger_of(spark, config).entries() if e.purpose == "total"] == ["reserved", "spent"]
 
 
 def test_an_estimate_that_was_paid_for_and_is_gone_is_not_drawn_again(spark: SparkSession, small_config: Small) -> None:
     config = small_config("privacy.total_pings=null", estimate(most=30))
-    write_pings(config.input.path, config.domain, [("one", 0)])
-    ledger = Ledger.of(spark, config)
-    ledger.reserve(config)
-    ledger.mark_spent(config, config.draws[0], "")
+    write_pings(config.input.path, grid_of(config), [("one", 0)])
+    ledger = ledger_of(spark, config)
+    ledger.reserve(request_of(config))
+    ledger.mark_spent(request_of(config), make_plan(config).draws[0], "")
     with pytest.raises(LedgerConflict, match="was estimated and paid for"):
         collect(spark, config)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.plans import draw_id_of, output_of
 from vdr_spark.config import ReleaseConfig, load_config
 from vdr_spark.errors import InvalidConfig
-from vdr_spark.storage.workspace import Workspace
 
 Small = Callable[..., ReleaseConfig]
 
@@ -75,9 +75,9 @@ def test_a_local_uri_is_the_path_it_names(small_config: Small) -> None:
     """Or it would be locked as little as an object store is, and be another draw."""
     plain = small_config("output=/data/out", "input.path=/data/pings")
     uri = small_config("output=file:///data/out", "input.path=file:/data/pings")
-    assert plain.draw_id == uri.draw_id
-    assert Workspace.of(uri) == Workspace.of(plain)
-    assert Workspace.of(small_config("output=s3a://bucket/out")).root == "s3a://bucket/out"
+    assert draw_id_of(plain) == draw_id_of(uri)
+    assert output_of(uri) == output_of(plain)
+    assert output_of(small_config("output=s3a://bucket/out")).root == "s3a://bucket/out"
 
 
 def test_a_folder_may_hold_what_yaml_takes_for_a_comment(small_config: Small) -> None:

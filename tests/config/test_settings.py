@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 
 from tests.conftest import ROOT
+from tests.plans import grid_of, scale_of
 from vdr_spark.config import ReleaseConfig, load_config
 from vdr_spark.errors import InvalidConfig
 
@@ -18,19 +19,19 @@ Small = Callable[..., ReleaseConfig]
 )
 def test_the_papers_settings(name: str, total: int, k: int) -> None:
     config = load_config(ROOT / f"conf/{name}.yaml")
-    assert config.domain.shape == (96, 576, 576)
+    assert grid_of(config).shape == (96, 576, 576)
     assert config.privacy.total_pings == total
-    assert config.privacy.bound == k
-    assert config.privacy.scale == Fraction(k, 6)
+    assert config.privacy.bound(total) == k
+    assert scale_of(config) == Fraction(k, 6)
     assert config.refine.concentration == 5e-5
-    assert 19_990 < config.domain.cell_metres[0] * 576 < 20_010
+    assert 19_990 < grid_of(config).cell_metres[0] * 576 < 20_010
 
 
 @pytest.mark.parametrize(("text", "value"), [("0.1", Fraction(1, 10)), ("1/3", Fraction(1, 3)), ("6", Fraction(6))])
 def test_epsilon_is_exact(small_config: Small, text: str, value: Fraction) -> None:
     config = small_config(f"privacy.epsilon={text}")
     assert config.privacy.epsilon == value
-    assert config.privacy.scale == 20 / value
+    assert scale_of(config) == 20 / value
 
 
 @pytest.mark.parametrize(

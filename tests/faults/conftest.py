@@ -7,8 +7,8 @@ from pyspark.sql import SparkSession
 
 from tests.conftest import ROOT, small_overrides
 from tests.faults.victim import Command
+from tests.plans import run_stage
 from vdr_spark.config import load_config
-from vdr_spark.pipeline import run_stage
 
 # A victim lives for seconds: what Spark compiles for it would never pay.
 QUICK = {

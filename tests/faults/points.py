@@ -42,7 +42,7 @@ class AtTime:
 
 Point = AtCall | AtFile | AtTime
 
-COLLECT, SLICES = "vdr_spark.collect.stage", "vdr_spark.collect.noisy_slices"
+COLLECT, TENSOR = "vdr_spark.collect.stage", "vdr_spark.collect.noisy_tensor:NoisyTensor"
 LEDGER, TABLES = "vdr_spark.privacy.ledger:Ledger", "vdr_spark.storage.tables"
 DENOISE, REFINE, PUBLISH = "vdr_spark.denoise.stage", "vdr_spark.refine", "vdr_spark.release.publish"
 CREATE, APPEND = f"{TABLES}:create_if_missing", f"{TABLES}:append_once"
@@ -51,7 +51,7 @@ RENAME, WRITE_ROW = "fsspec.implementations.local:LocalFileSystem.mv", "pyarrow.
 DRAW_NOISE = "vdr_spark.privacy.discrete_laplace:DiscreteLaplace.sample"
 CELL_ROWS = "vdr_spark.grid:Grid.slice_start"  # called once a slice by the task that makes cells of it
 IN_LEDGER, IN_SLICES, IN_CELLS, IN_RELEASES = "tables/ledger", "tables/noisy_slices", "tables/cells", "tables/releases"
-OF_WITNESS, OF_STATEMENT = "witness.json.tmp", "statements/"
+OF_HEAD, OF_STATEMENT = "head.json.tmp", "statements/"
 SLICES_OF_SMALL = 8
 
 
@@ -62,13 +62,13 @@ def commit(table: str, version: int) -> str:
 START = (
     AtTime("half a second after the start", 0.5),
     AtTime("three seconds after the start", 3),
-    AtCall("session started", "after", "vdr_spark.session:spark_session"),
+    AtCall("session started", "after", "vdr_spark.spark.session:spark_session"),
 )
 
 BOOK = (
     AtCall("collect begins", "before", f"{COLLECT}:collect"),
-    AtCall("before looking for a tensor", "before", f"{SLICES}:is_stored"),
-    AtCall("before looking at the input", "before", "vdr_spark.collect.source:source_of"),
+    AtCall("before looking for a tensor", "before", f"{TENSOR}.is_stored"),
+    AtCall("before looking at the input", "before", "vdr_spark.collect.source:open_source"),
     AtCall("before the reservation", "before", f"{LEDGER}.reserve"),
     AtCall("before the ledger is made", "before", CREATE, about=IN_LEDGER),
     AtFile("ledger: a log without a commit", "tables/ledger/_delta_log"),
@@ -80,13 +80,13 @@ BOOK = (
     AtCall("before the reservation is written", "before", APPEND, call=2, about=IN_LEDGER),
     AtFile("reserved, seen from outside", commit("ledger", 2)),
     AtCall("reserved, not read back", "after", APPEND, call=2, about=IN_LEDGER),
-    AtCall("reserved, the witness not told", "before", RENAME, call=2, about=OF_WITNESS),
+    AtCall("reserved, the head not told", "before", RENAME, call=2, about=OF_HEAD),
     AtCall("reserved", "after", f"{LEDGER}.reserve"),
 )
 
 DRAW = (
-    AtCall("before the tensor is stored", "before", f"{SLICES}:store_noisy_slices"),
-    AtCall("strays removed before the draw", "after", f"{SLICES}:remove_strays"),
+    AtCall("before the tensor is stored", "before", f"{TENSOR}.store"),
+    AtCall("orphans removed before the draw", "after", f"{TENSOR}.remove_orphans"),
     AtFile("noisy_slices: a log without a commit", "tables/noisy_slices/_delta_log"),
     AtFile("noisy_slices appears", commit("noisy_slices", 0)),
     AtCall("noisy_slices made and empty", "after", CREATE, about=IN_SLICES),
@@ -105,14 +105,14 @@ DRAW = (
     AtFile("first file of noise, a moment later", "tables/noisy_slices/draw_id=*/part-*.parquet", delay=0.1),
     AtFile("second file of noise begun", "tables/noisy_slices/draw_id=*/part-*.parquet", count=2),
     AtFile("noise committed, seen from outside", commit("noisy_slices", 1)),
-    AtCall("noise committed, strays not looked for", "after", APPEND, about=IN_SLICES),
-    AtCall("noise committed, strays removed", "after", f"{SLICES}:remove_strays", call=2),
-    AtCall("tensor stored", "after", f"{SLICES}:store_noisy_slices"),
+    AtCall("noise committed, orphans not looked for", "after", APPEND, about=IN_SLICES),
+    AtCall("noise committed, orphans removed", "after", f"{TENSOR}.remove_orphans", call=2),
+    AtCall("tensor stored", "after", f"{TENSOR}.store"),
     AtCall("before it is booked as spent", "before", f"{LEDGER}.mark_spent"),
     AtCall("before spent is written", "before", APPEND, call=3, about=IN_LEDGER),
     AtFile("spent, seen from outside", commit("ledger", 3)),
     AtCall("spent, not read back", "after", APPEND, call=3, about=IN_LEDGER),
-    AtCall("spent, the witness not told", "before", RENAME, call=3, about=OF_WITNESS),
+    AtCall("spent, the head not told", "before", RENAME, call=3, about=OF_HEAD),
     AtCall("collect is done", "after", f"{COLLECT}:collect"),
 )
 
@@ -128,7 +128,7 @@ POST_PROCESS = (
     AtCall("denoised tensor under a temporary name", "before", RENAME, about="denoised.parquet.tmp"),
     AtCall("denoised tensor written", "after", WRITE_TENSOR, about="denoised.parquet"),
     AtCall("refine begins", "before", f"{REFINE}:refine"),
-    AtCall("kept pings estimated", "after", f"{REFINE}:pings_of_region"),
+    AtCall("kept pings estimated", "after", f"{REFINE}:estimate_kept"),
     AtCall("notes of refining under a temporary name", "before", RENAME, about="refined.json.tmp"),
     AtCall("notes of refining written", "after", WRITE_JSON, about="refined.json"),
     AtCall("refined tensor half written", "after", WRITE_ROW, call=SLICES_OF_SMALL + 4),
@@ -163,7 +163,7 @@ _BY_NAME = {point.name: point for point in POINTS}
 
 A_TASK_FAILS = AtCall("worker: a task fails after it has drawn noise", "after", DRAW_NOISE, call=6, then="fail")
 A_TASK_HANGS = AtCall("worker: a task hangs after it has drawn noise", "after", DRAW_NOISE, call=6, then="hang")
-COMMITTED = _BY_NAME["noise committed, strays not looked for"]
+COMMITTED = _BY_NAME["noise committed, orphans not looked for"]
 
 # One release killed at these, one after the other, and continued each time: what CI has time for.
 BEFORE_THE_DRAW = tuple(

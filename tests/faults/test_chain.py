@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from pyspark.sql import SparkSession
 
-from tests.faults.invariants import check_in_the_end, check_whenever, strays
+from tests.faults.invariants import check_in_the_end, check_whenever, orphans
 from tests.faults.points import A_TASK_FAILS, AFTER_THE_DRAW, BEFORE_THE_DRAW, COMMITTED
 from tests.faults.victim import Command
 
@@ -29,7 +29,7 @@ def test_a_release_that_is_killed_again_and_again_draws_and_pays_once(
         found = check_whenever(spark, release.config)
         assert found is not None
         assert np.array_equal(found, tensor), point.name
-        assert not strays(spark, release.config), point.name
+        assert not orphans(spark, release.config), point.name
     again = release.finished()
     assert again.returncode == 0, again.stdout + again.stderr
     check_in_the_end(spark, release.config, tensor)

@@ -10,26 +10,22 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from tests.conftest import ROOT, small_overrides, write_pings
-from vdr_spark.collect.noisy_slices import live_files
-from vdr_spark.collect.stage import collect
+from tests.plans import collect, grid_of, ledger_of, noisy_files, output_of, release_id_of, run_stage
 from vdr_spark.config import ReleaseConfig, load_config
 from vdr_spark.errors import LedgerConflict
-from vdr_spark.pipeline import run_stage
-from vdr_spark.privacy.ledger import Ledger
-from vdr_spark.storage.workspace import Workspace
 
 
 @pytest.fixture(scope="module")
 def drawn(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> ReleaseConfig:
     config = load_config(ROOT / "conf/demo.yaml", small_overrides(tmp_path_factory.mktemp("half")))
-    write_pings(config.input.path, config.domain, [("one", 0)])
+    write_pings(config.input.path, grid_of(config), [("one", 0)])
     collect(spark, config)
     return config
 
 
 @pytest.fixture
 def _put_back(drawn: ReleaseConfig, tmp_path: Path) -> Iterator[None]:
-    table = Path(Workspace.of(drawn).table("noisy_slices"))
+    table = Path(output_of(drawn).table("noisy_slices"))
     shutil.copytree(table, tmp_path / "whole")
     yield
     shutil.rmtree(table)
@@ -37,7 +33,7 @@ def _put_back(drawn: ReleaseConfig, tmp_path: Path) -> Iterator[None]:
 
 
 def a_file(spark: SparkSession, config: ReleaseConfig) -> Path:
-    return Path(unquote(urlparse(live_files(spark, Workspace.of(config))[0]).path))
+    return Path(unquote(urlparse(noisy_files(spark, config)[0]).path))
 
 
 def lose_a_file(spark: SparkSession, config: ReleaseConfig) -> None:
@@ -52,14 +48,14 @@ def cut_a_file_short(spark: SparkSession, config: ReleaseConfig) -> None:
 
 def lose_slices(spark: SparkSession, config: ReleaseConfig) -> None:
     """As if a commit had come by without them."""
-    path = Workspace.of(config).table("noisy_slices")
+    path = output_of(config).table("noisy_slices")
     spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('delta.appendOnly' = 'false')")
     spark.sql(f"DELETE FROM delta.`{path}` WHERE slice >= 5")
 
 
 def commit_a_slice_again(spark: SparkSession, config: ReleaseConfig) -> None:
     """As if a second drawing had been committed."""
-    path = Workspace.of(config).table("noisy_slices")
+    path = output_of(config).table("noisy_slices")
     again = spark.read.format("delta").load(path).where("slice = 3").withColumn("values", F.reverse("values"))
     spark.createDataFrame(again.collect(), again.schema).write.format("delta").mode("append").save(path)
 
@@ -69,11 +65,10 @@ def commit_a_slice_again(spark: SparkSession, config: ReleaseConfig) -> None:
 def test_a_half_written_tensor_is_never_read(
     damage: Callable[[SparkSession, ReleaseConfig], None], spark: SparkSession, drawn: ReleaseConfig
 ) -> None:
-    workspace = Workspace.of(drawn)
     damage(spark, drawn)
-    book = Ledger(spark, workspace.ledger).entries()
+    entries = ledger_of(spark, drawn).entries()
     for stage in ("collect", "denoise"):
         with pytest.raises(LedgerConflict, match="is damaged"):
             run_stage(stage, spark, drawn)
-    assert not Path(workspace.stage()).exists()
-    assert Ledger(spark, workspace.ledger).entries() == book
+    assert not Path(output_of(drawn).work(release_id_of(drawn)).root).exists()
+    assert ledger_of(spark, drawn).entries() == entries

@@ -1,4 +1,4 @@
-"""The budget book: written first, never overspent, never edited."""
+"""The ledger: written first, never overspent, never edited."""
 
 import hashlib
 import json
@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -15,62 +16,69 @@ import pytest
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
+from tests.plans import draw_id_of, request_of
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import BudgetExceeded, LedgerConflict
-from vdr_spark.privacy.accounting import Entry, State
+from vdr_spark.plan import make_plan
+from vdr_spark.privacy.accounting import Cap, Draw, Entry, State
 from vdr_spark.privacy.ledger import Ledger
+from vdr_spark.storage.places import LedgerPlaces
 
 Small = Callable[..., ReleaseConfig]
 
 
 @pytest.fixture
 def ledger(spark: SparkSession, tmp_path: Path) -> Ledger:
-    return Ledger(spark, str(tmp_path / "ledger"))
+    return ledger_at(spark, tmp_path / "ledger")
+
+
+def ledger_at(spark: SparkSession, path: Path) -> Ledger:
+    return Ledger(spark, LedgerPlaces(str(path), f"{path}.head.json"))
 
 
 def spend(ledger: Ledger, config: ReleaseConfig) -> None:
-    ledger.mark_spent(config, config.draws[-1], "of the tensor")
+    ledger.mark_spent(request_of(config), make_plan(config).cells_draw, "of the tensor")
 
 
 def test_reserve_then_spend_counts_once(ledger: Ledger, small_config: Small) -> None:
     config = small_config("privacy.epsilon=1/3", "privacy.budget=1")
-    assert ledger.reserve(config) is State.RESERVED
+    assert ledger.reserve(request_of(config)) is State.RESERVED
     assert ledger.account(config.dataset).committed == Fraction(1, 3)
     spend(ledger, config)
     spend(ledger, config)
-    assert ledger.reserve(config) is State.SPENT
+    assert ledger.reserve(request_of(config)) is State.SPENT
     account = ledger.account(config.dataset)
     assert (account.granted, account.committed, account.remaining) == (1, Fraction(1, 3), Fraction(2, 3))
     assert [entry.state.value for entry in ledger.entries()] == ["granted", "reserved", "spent"]
 
 
 def test_overspending_is_refused_with_all_figures_and_goes_on_record(ledger: Ledger, small_config: Small) -> None:
-    ledger.reserve(small_config("privacy.epsilon=4", "privacy.budget=6"))  # never spent: still counts
+    ledger.reserve(request_of(small_config("privacy.epsilon=4", "privacy.budget=6")))  # never spent: still counts
     greedy = small_config("name=greedy", "privacy.epsilon=2.5", "privacy.budget=100")
     with pytest.raises(BudgetExceeded) as refusal:
-        ledger.reserve(greedy)
+        ledger.reserve(request_of(greedy))
     for words in ("requested epsilon 5/2", "granted 6", "spent 4", "remaining 2", "short by 1/2"):
         assert words in str(refusal.value)
     assert ledger.entries()[-1].state is State.REFUSED
-    assert ledger.state_of(greedy.draw_id) is None
-    ledger.grant(greedy, Fraction(1, 2))
-    assert ledger.reserve(greedy) is State.RESERVED
+    assert ledger.state_of(draw_id_of(greedy)) is None
+    ledger.grant(request_of(greedy), Fraction(1, 2))
+    assert ledger.reserve(request_of(greedy)) is State.RESERVED
 
 
 def test_datasets_have_budgets_of_their_own(ledger: Ledger, small_config: Small) -> None:
-    ledger.reserve(small_config())
+    ledger.reserve(request_of(small_config()))
     other = small_config("dataset=other-city")
-    assert ledger.reserve(other) is State.RESERVED
+    assert ledger.reserve(request_of(other)) is State.RESERVED
     assert ledger.account("demo-city").remaining == 0
 
 
 def test_two_at_once_cannot_both_take_the_last_epsilon(ledger: Ledger, small_config: Small) -> None:
-    ledger.reserve(small_config("name=first", "privacy.epsilon=1", "privacy.budget=3"))
+    ledger.reserve(request_of(small_config("name=first", "privacy.epsilon=1", "privacy.budget=3")))
     rivals = [small_config(f"name=rival{number}", "privacy.epsilon=1") for number in range(4)]
 
     def attempt(config: ReleaseConfig) -> bool:
         try:
-            return ledger.reserve(config) is State.RESERVED
+            return ledger.reserve(request_of(config)) is State.RESERVED
         except BudgetExceeded:
             return False
 
@@ -83,10 +91,10 @@ def test_two_at_once_cannot_both_take_the_last_epsilon(ledger: Ledger, small_con
 def test_an_entry_that_comes_in_between_is_not_written_over(
     ledger: Ledger, small_config: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without any lock, as on an object store: another writer gets in between reading the book and writing it."""
+    """Without any lock, as on an object store: another writer gets in between reading the ledger and writing it."""
     monkeypatch.setattr("vdr_spark.privacy.ledger.exclusive", lambda _: nullcontext())
     first, second = small_config("name=first", "privacy.budget=100"), small_config("dataset=other", "name=second")
-    ledger.reserve(first)
+    ledger.reserve(request_of(first))
     read, came = ledger.entries, []
 
     def read_and_be_overtaken() -> list[Entry]:
@@ -97,7 +105,7 @@ def test_an_entry_that_comes_in_between_is_not_written_over(
         return entries
 
     monkeypatch.setattr(ledger, "entries", read_and_be_overtaken)
-    ledger.reserve(second)
+    ledger.reserve(request_of(second))
     states = [(entry.dataset, entry.state.value) for entry in read()]
     opened, spent = ("demo-city", "granted"), ("demo-city", "spent")
     assert states == [opened, ("demo-city", "reserved"), spent, ("other", "granted"), ("other", "reserved")]
@@ -105,16 +113,16 @@ def test_an_entry_that_comes_in_between_is_not_written_over(
 
 @pytest.mark.parametrize("edit", ["UPDATE delta.`{}` SET epsilon = '1' WHERE sequence = 2", "DELETE FROM delta.`{}`"])
 def test_the_table_is_append_only(spark: SparkSession, ledger: Ledger, small_config: Small, edit: str) -> None:
-    ledger.reserve(small_config())
+    ledger.reserve(request_of(small_config()))
     with pytest.raises(Exception, match="append"):
-        spark.sql(edit.format(ledger._path))
+        spark.sql(edit.format(ledger.path))
 
 
-def test_an_edited_book_is_noticed(spark: SparkSession, ledger: Ledger, small_config: Small) -> None:
+def test_an_edited_ledger_is_noticed(spark: SparkSession, ledger: Ledger, small_config: Small) -> None:
     config = small_config()
-    ledger.reserve(config)
-    spark.sql(f"ALTER TABLE delta.`{ledger._path}` SET TBLPROPERTIES ('delta.appendOnly' = 'false')")
-    DeltaTable.forPath(spark, ledger._path).update("sequence = 2", {"epsilon": "'0.1'"})
+    ledger.reserve(request_of(config))
+    spark.sql(f"ALTER TABLE delta.`{ledger.path}` SET TBLPROPERTIES ('delta.appendOnly' = 'false')")
+    DeltaTable.forPath(spark, ledger.path).update("sequence = 2", {"epsilon": "'0.1'"})
     with pytest.raises(LedgerConflict, match="changed by hand at entry 2"):
         ledger.account(config.dataset)
 
@@ -137,63 +145,68 @@ def forget_cached_tables(spark: SparkSession) -> None:
     spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
 
 
-def test_a_book_whose_end_was_cut_off_is_noticed(spark: SparkSession, ledger: Ledger, small_config: Small) -> None:
+def test_a_ledger_whose_end_was_cut_off_is_noticed(spark: SparkSession, ledger: Ledger, small_config: Small) -> None:
     config = small_config()
-    ledger.reserve(config)
+    ledger.reserve(request_of(config))
     spend(ledger, config)
-    cut_off(ledger._path, entries=2)
+    cut_off(ledger.path, entries=2)
     forget_cached_tables(spark)
-    with pytest.raises(LedgerConflict, match=r"has 1 entries, but its witness .* saw entry 3"):
+    with pytest.raises(LedgerConflict, match=r"has 1 entries, but its head .* remembers entry 3"):
         ledger.account(config.dataset)
 
 
 def test_rows_deleted_by_sql_are_noticed(spark: SparkSession, ledger: Ledger, small_config: Small) -> None:
     config = small_config()
-    ledger.reserve(config)
-    spark.sql(f"ALTER TABLE delta.`{ledger._path}` SET TBLPROPERTIES ('delta.appendOnly' = 'false')")
-    spark.sql(f"DELETE FROM delta.`{ledger._path}` WHERE sequence = 2")
+    ledger.reserve(request_of(config))
+    spark.sql(f"ALTER TABLE delta.`{ledger.path}` SET TBLPROPERTIES ('delta.appendOnly' = 'false')")
+    spark.sql(f"DELETE FROM delta.`{ledger.path}` WHERE sequence = 2")
     with pytest.raises(LedgerConflict, match="cut off, replaced or deleted"):
-        ledger.reserve(config)
+        ledger.reserve(request_of(config))
 
 
-def test_a_book_that_is_gone_or_replaced_is_noticed(
+def test_a_ledger_that_is_gone_or_replaced_is_noticed(
     spark: SparkSession, ledger: Ledger, small_config: Small, tmp_path: Path
 ) -> None:
     config = small_config()
-    ledger.reserve(config)
-    shutil.rmtree(ledger._path)
+    ledger.reserve(request_of(config))
+    shutil.rmtree(ledger.path)
     forget_cached_tables(spark)
     with pytest.raises(LedgerConflict, match="has 0 entries"):
-        ledger.reserve(config)
-    # Another book, whole in itself, in its place.
-    other = Ledger(spark, str(tmp_path / "other"))
-    other.reserve(config)
-    shutil.move(other._path, ledger._path)
+        ledger.reserve(request_of(config))
+    # Another ledger, whole in itself, in its place.
+    other = ledger_at(spark, tmp_path / "other")
+    other.reserve(request_of(config))
+    shutil.move(other.path, ledger.path)
     forget_cached_tables(spark)
     with pytest.raises(LedgerConflict, match="with another ending"):
         ledger.account(config.dataset)
 
 
-def test_a_witness_may_be_behind_and_may_not_be_damaged(ledger: Ledger, small_config: Small) -> None:
+def test_a_ledger_head_may_be_behind_and_may_not_be_damaged(ledger: Ledger, small_config: Small) -> None:
     config = small_config()
-    ledger.reserve(config)
-    witness = Path(ledger._witness.path)
+    ledger.reserve(request_of(config))
+    ledger_head = Path(ledger._head.path)
     first = ledger.entries()[0]
-    # Killed after the entry was written and before the witness was told.
-    witness.write_text(json.dumps({"sequence": 1, "entry_hash": first.entry_hash}))
+    # Killed after the entry was written and before the head was told.
+    ledger_head.write_text(json.dumps({"sequence": 1, "entry_hash": first.entry_hash}))
     spend(ledger, config)
-    assert json.loads(witness.read_text())["sequence"] == 3
-    witness.write_text("{")
-    with pytest.raises(LedgerConflict, match=r"witness .* is damaged"):
+    assert json.loads(ledger_head.read_text())["sequence"] == 3
+    ledger_head.write_text("{")
+    with pytest.raises(LedgerConflict, match=r"head .* is damaged"):
         ledger.account(config.dataset)
 
 
-def test_an_entry_of_the_first_version_keeps_its_hash() -> None:
-    """Books that were begun before draws had purposes must not look edited."""
+def test_every_field_of_an_entry_is_in_its_hash() -> None:
+    """What is not hashed could be edited."""
     moment = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-    entry = Entry(2, "city", "demo-1", State.SPENT, Fraction(1, 3), moment, "abc", "")
-    parts = ["before", "2", "city", "demo-1", "spent", "1/3", "2026-01-02 03:04:05+00:00", "abc"]
-    assert entry.hash_after("before") == hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+    entry = Entry(2, "city", "demo-1", State.SPENT, Fraction(1, 3), moment, "abc", "", "cells", None, "ten", "id")
+    parts = ["before", "2", "city", "demo-1", "spent", "1/3", "2026-01-02 03:04:05+00:00", "abc", "cells", "None"]
+    assert entry.hash_after("before") == hashlib.sha256("\x1f".join([*parts, "ten", "id"]).encode()).hexdigest()
+    others = {"sequence": 3, "state": State.RESERVED, "epsilon": Fraction(1), "recorded_at": datetime.now(UTC)}
+    for field in fields(Entry):
+        if field.name != "entry_hash":
+            other = replace(entry, **{field.name: others.get(field.name, "other")})
+            assert other.hash_after("before") != entry.hash_after("before"), field.name
 
 
 def test_a_cap_limits_how_fast_a_budget_is_spent(ledger: Ledger, small_config: Small) -> None:
@@ -201,29 +214,29 @@ def test_a_cap_limits_how_fast_a_budget_is_spent(ledger: Ledger, small_config: S
         cap = "privacy.cap={epsilon: 2, per: 1h}"
         return small_config(f"name={name}", "privacy.epsilon=1", "privacy.budget=9", cap)
 
-    assert ledger.reserve(wanting("first")) is State.RESERVED
-    assert ledger.reserve(wanting("second")) is State.RESERVED
+    assert ledger.reserve(request_of(wanting("first"))) is State.RESERVED
+    assert ledger.reserve(request_of(wanting("second"))) is State.RESERVED
     account = ledger.account("demo-city")
     assert (account.granted, account.committed, account.recent, account.remaining) == (9, 2, 2, 0)
     with pytest.raises(BudgetExceeded) as refusal:
-        ledger.reserve(wanting("third"))
+        ledger.reserve(request_of(wanting("third")))
     for words in ("requested epsilon 1", "at most 2 within 3600 s, of which 2 is taken", "short by 1"):
         assert words in str(refusal.value)
     # A shorter stretch, by a decision of people: what was taken before it counts no longer.
     time.sleep(1.1)
-    ledger.cap(wanting("any"), Fraction(2), per_seconds=1)
+    ledger.cap(request_of(wanting("any")), Cap(Fraction(2), 1))
     assert ledger.account("demo-city").remaining == 2
-    assert ledger.reserve(wanting("third")) is State.RESERVED
+    assert ledger.reserve(request_of(wanting("third"))) is State.RESERVED
     assert [e.state.value for e in ledger.entries()].count("capped") == 2
 
 
 def test_what_was_spent_can_be_recomputed_from_the_history(ledger: Ledger, small_config: Small) -> None:
-    estimated = ("privacy.total_pings=null", "privacy.estimate_total={share: 1/4, most_per_user: 9}")
+    estimated = ("privacy.total_pings=null", "privacy.estimate_total={share: 1/4, max_per_user: 9}")
     config = small_config("privacy.epsilon=1/3", "privacy.budget=1", *estimated)
-    ledger.reserve(config)
+    ledger.reserve(request_of(config))
     spend(ledger, config)
     with pytest.raises(BudgetExceeded):
-        ledger.reserve(small_config("name=greedy", "privacy.epsilon=9", "privacy.budget=9"))
+        ledger.reserve(request_of(small_config("name=greedy", "privacy.epsilon=9", "privacy.budget=9")))
     draws: dict[str, Fraction] = {}
     for entry in ledger.entries():
         if entry.state in ("reserved", "spent"):
@@ -235,14 +248,14 @@ def test_what_was_spent_can_be_recomputed_from_the_history(ledger: Ledger, small
 
 
 def test_the_draws_of_a_release_are_booked_all_or_none(ledger: Ledger, small_config: Small) -> None:
-    estimated = ("privacy.total_pings=null", "privacy.estimate_total={share: 1/2, most_per_user: 9}")
-    ledger.reserve(small_config("privacy.epsilon=1", "privacy.budget=2"))
+    estimated = ("privacy.total_pings=null", "privacy.estimate_total={share: 1/2, max_per_user: 9}")
+    ledger.reserve(request_of(small_config("privacy.epsilon=1", "privacy.budget=2")))
     greedy = small_config("name=greedy", "privacy.epsilon=1.5", *estimated)
     with pytest.raises(BudgetExceeded, match="requested epsilon 3/2"):
-        ledger.reserve(greedy)  # either half of it alone would fit
+        ledger.reserve(request_of(greedy))  # either half of it alone would fit
     assert ledger.account("demo-city").committed == 1
     modest = small_config("name=modest", "privacy.epsilon=1", *estimated)
-    assert ledger.reserve(modest) is State.RESERVED
+    assert ledger.reserve(request_of(modest)) is State.RESERVED
     booked = [(e.purpose, e.epsilon) for e in ledger.entries() if e.state is State.RESERVED]
     assert booked == [("cells", 1), ("total", Fraction(1, 2)), ("cells", Fraction(1, 2))]
 
@@ -250,10 +263,10 @@ def test_the_draws_of_a_release_are_booked_all_or_none(ledger: Ledger, small_con
 def test_a_second_drawing_under_one_reservation_is_refused(ledger: Ledger, small_config: Small) -> None:
     """As by two machines with a folder of the same name, or after a folder was lost before it was booked."""
     config = small_config()
-    ledger.reserve(config)
+    ledger.reserve(request_of(config))
     spend(ledger, config)
-    with pytest.raises(LedgerConflict, match="two drawings for one price"):
-        ledger.mark_spent(config, config.draws[-1], "of another tensor")
+    with pytest.raises(LedgerConflict, match="two draws for one price"):
+        ledger.mark_spent(request_of(config), make_plan(config).cells_draw, "of another tensor")
     spend(ledger, config)
 
 
@@ -261,34 +274,28 @@ def test_two_draws_that_meet_under_one_id_are_told_apart(
     ledger: Ledger, small_config: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ids are short: someone who tries many settings finds two, a cheap and a dear one, of the same id."""
-    monkeypatch.setattr(ReleaseConfig, "draw_id", property(lambda _: "meeting-0123456789"))
+    monkeypatch.setattr("vdr_spark.plan.plan.Draw", lambda _, *rest: Draw("meeting-0123456789", *rest))
     cheap = small_config("privacy.epsilon=1/100", "privacy.budget=100")
-    ledger.reserve(cheap)
+    ledger.reserve(request_of(cheap))
     with pytest.raises(LedgerConflict, match=r"another draw under the id meeting-0123456789, at epsilon 1/100"):
-        ledger.reserve(small_config("privacy.epsilon=50", "privacy.budget=100"))
+        ledger.reserve(request_of(small_config("privacy.epsilon=50", "privacy.budget=100")))
     other_box = small_config("privacy.epsilon=1/100", "grid.cells_per_side=17")
-    for attempt in (ledger.reserve, lambda config: spend(ledger, config), lambda c: ledger.spending_of(c.draws[-1])):
+    for attempt in (
+        lambda: ledger.reserve(request_of(other_box)),
+        lambda: spend(ledger, other_box),
+        lambda: ledger.find_spending(make_plan(other_box).cells_draw),
+    ):
         with pytest.raises(LedgerConflict, match="another draw under the id"):
-            attempt(other_box)
-    assert ledger.reserve(cheap) is State.RESERVED
+            attempt()
+    assert ledger.reserve(request_of(cheap)) is State.RESERVED
     assert ledger.account("demo-city").committed == Fraction(1, 100)
 
 
-def test_the_witness_is_told_of_what_it_missed(ledger: Ledger, small_config: Small) -> None:
+def test_the_ledger_head_is_told_of_what_it_missed(ledger: Ledger, small_config: Small) -> None:
     config = small_config()
-    ledger.reserve(config)
+    ledger.reserve(request_of(config))
     spend(ledger, config)
-    witness = Path(ledger._witness.path)
-    witness.write_text(json.dumps({"sequence": 2, "entry_hash": ledger.entries()[1].entry_hash}))
+    ledger_head = Path(ledger._head.path)
+    ledger_head.write_text(json.dumps({"sequence": 2, "entry_hash": ledger.entries()[1].entry_hash}))
     spend(ledger, config)  # nothing new to write
-    assert json.loads(witness.read_text())["sequence"] == 3
-
-
-def test_a_book_of_the_first_version_learns_of_caps(spark: SparkSession, ledger: Ledger, small_config: Small) -> None:
-    config = small_config("privacy.budget=9")
-    ledger.reserve(config)
-    book = f"delta.`{ledger._path}`"
-    spark.sql(f"ALTER TABLE {book} DROP CONSTRAINT known_state")
-    spark.sql(f"ALTER TABLE {book} ADD CONSTRAINT known_state CHECK (state IN ('granted', 'reserved', 'spent'))")
-    ledger.cap(config, Fraction(7), per_seconds=60)
-    assert ledger.account(config.dataset).remaining == 1
+    assert json.loads(ledger_head.read_text())["sequence"] == 3

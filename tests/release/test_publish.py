@@ -10,8 +10,8 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from tests.plans import draw_id_of, release_id_of, run_stage
 from vdr_spark.config import load_config
-from vdr_spark.pipeline import run_stage
 from vdr_spark.release.read import read_release
 from vdr_spark.storage.tables import CELLS, LEDGER, NOISY_SLICES, RELEASES, Table
 
@@ -19,7 +19,7 @@ TABLES = "out/demo/tables"
 
 
 def test_an_independent_reader_sees_every_cell(in_demo_folder: Path, spark: SparkSession) -> None:
-    release = read_release(spark, "out/demo")
+    release = read_release("out/demo")
     files = DeltaTable(str(in_demo_folder / TABLES / "cells")).file_uris()
     query = "SELECT count(*), count(DISTINCT (slice, y, x)), sum(count), min(deviation) FROM read_parquet(?)"
     rows, distinct, total, least = duckdb.execute(query, [files]).fetchone() or ()
@@ -29,7 +29,7 @@ def test_an_independent_reader_sees_every_cell(in_demo_folder: Path, spark: Spar
 
 
 def test_a_row_knows_its_place_and_time(in_demo_folder: Path, spark: SparkSession) -> None:
-    release = read_release(spark, "out/demo")
+    release = read_release("out/demo")
     cells = spark.read.format("delta").load(f"{in_demo_folder}/{TABLES}/cells")
     row = cells.where("slice = 9 AND y = 5 AND x = 20").withColumn("start", F.unix_timestamp("slice_start")).head()
     assert row is not None
@@ -43,20 +43,20 @@ def test_the_release_says_what_was_promised(in_demo_folder: Path, spark: SparkSe
     rows = spark.read.format("delta").load(f"{in_demo_folder}/{TABLES}/releases").collect()
     assert len(rows) == 1
     row = rows[0]
-    assert (row.release_id, row.draw_id, row.protected) == (config.release_id, config.draw_id, True)
-    assert (row.epsilon, row.k, row.mechanism, row.unit) == ("6", 160, "discrete_laplace", "user")
+    assert (row.release_id, row.draw_id, row.protected) == (release_id_of(config), draw_id_of(config), True)
+    assert (row.epsilon, row.k, row.mechanism, row.privacy_unit) == ("6", 160, "discrete_laplace", "user")
     assert row.model in ("identity", "temporal+fusion", "ridge+fusion", "blindspot+fusion")
     assert row.estimated_rmse is None or row.estimated_rmse > 0
     assert 0 < row.kappa <= 1
     exact = json.loads(row.statement)["exact"]
     assert exact["epsilon_by_stage"] == {"collect": "6", "denoise": "0", "refine": "0", "publish": "0"}
-    assert exact["total_pings"] == {"value": 60_000, "source": "declared public", "most_per_user": None}
+    assert exact["total_pings"] == {"value": 60_000, "source": "declared public", "max_per_user": None}
 
 
 def test_the_statement_is_also_a_file_and_a_page(in_demo_folder: Path, spark: SparkSession) -> None:
     config = load_config("conf/demo.yaml")
     row = spark.read.format("delta").load(f"{in_demo_folder}/{TABLES}/releases").collect()[0]
-    file, page = (in_demo_folder / f"out/demo/statements/{config.release_id}.{kind}" for kind in ("json", "html"))
+    file, page = (in_demo_folder / f"out/demo/statements/{release_id_of(config)}.{kind}" for kind in ("json", "html"))
     assert json.loads(file.read_text()) == json.loads(row.statement)
     before = page.read_text()
     page.unlink()

@@ -8,8 +8,9 @@ from fractions import Fraction
 import pytest
 
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.privacy.accounting import Entry, State
-from vdr_spark.privacy.statement import Published, privacy_statement
+from vdr_spark.plan import ReleasePlan, make_plan
+from vdr_spark.privacy.accounting import Draw, Entry, State
+from vdr_spark.release.statement import Published, write_statement
 
 Small = Callable[..., ReleaseConfig]
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -26,18 +27,31 @@ REGISTRY = {
 }
 
 
-def statement(config: ReleaseConfig, *others: Entry) -> dict[str, dict[str, dict[str, object]]]:
-    granted = Entry(1, config.dataset, "", State.GRANTED, Fraction(10), NOW, "", "")
+def entry(
+    number: int, dataset: str, state: State, epsilon: Fraction, draw: Draw | None = None, entry_hash: str = ""
+) -> Entry:
+    draw_id, purpose = (draw.draw_id, draw.purpose) if draw else ("", "")
+    return Entry(number, dataset, draw_id, state, epsilon, NOW, "", entry_hash, purpose, None, "", "")
+
+
+def plan_of(config: ReleaseConfig, total: int | None = None) -> ReleasePlan:
+    return make_plan(config).releases(total or config.privacy.total_pings or 0)[0]
+
+
+def statement(
+    config: ReleaseConfig, *others: Entry, total: int | None = None
+) -> dict[str, dict[str, dict[str, object]]]:
+    granted = entry(1, config.dataset, State.GRANTED, Fraction(10))
     own = [
-        Entry(number, config.dataset, draw.draw_id, state, draw.epsilon, NOW, "", f"hash {number}", draw.purpose)
-        for number, draw in enumerate(config.draws, start=2)
+        entry(number, config.dataset, state, draw.epsilon, draw, f"hash {number}")
+        for number, draw in enumerate(make_plan(config).draws, start=2)
         for state in (State.RESERVED, State.SPENT)
     ]
-    made: dict[str, dict[str, dict[str, object]]] = privacy_statement(
-        config, published_as("temporal+fusion"), [granted, *others, *own]
+    written: dict[str, dict[str, dict[str, object]]] = write_statement(
+        plan_of(config, total), published_as("temporal+fusion"), [granted, *others, *own]
     )
-    json.dumps(made)
-    return made
+    json.dumps(written)
+    return written
 
 
 def published_as(model: str) -> Published:
@@ -72,21 +86,21 @@ def test_it_follows_the_settings(small_config: Small, override: str, section: st
 
 @pytest.mark.parametrize(("model", "has"), [("identity", True), ("vqvae+fusion", True), ("vqvae", False)])
 def test_error_bars_are_claimed_where_there_are_any(small_config: Small, model: str, has: bool) -> None:
-    answers = str(privacy_statement(small_config(), published_as(model), [])["questions"])
+    answers = str(write_statement(plan_of(small_config()), published_as(model), [])["questions"])
     assert ("Each cell has an error bar" in answers) is has
     assert ("Cells have no error bars" in answers) is not has
 
 
 def test_it_says_how_far_the_ledger_was_written(small_config: Small) -> None:
-    elsewhere = Entry(4, "another-city", "", State.GRANTED, Fraction(1), NOW, "", "its hash")
-    made = privacy_statement(small_config(), published_as("identity"), [elsewhere])
+    elsewhere = entry(4, "another-city", State.GRANTED, Fraction(1), entry_hash="its hash")
+    made = write_statement(plan_of(small_config()), published_as("identity"), [elsewhere])
     assert made["exact"]["ledger"] == {"entries": 1, "last_entry_hash": "its hash"}
 
 
 def test_an_estimated_total_is_said(small_config: Small) -> None:
-    config = small_config("privacy.total_pings=null", "privacy.estimate_total={most_per_user: 40, share: 1/3}")
-    made = statement(config.with_total(777))
-    assert made["exact"]["total_pings"] == {"value": 777, "source": "estimated", "most_per_user": 40}
+    config = small_config("privacy.total_pings=null", "privacy.estimate_total={max_per_user: 40, share: 1/3}")
+    made = statement(config, total=777)
+    assert made["exact"]["total_pings"] == {"value": 777, "source": "estimated", "max_per_user": 40}
     assert made["exact"]["epsilon_by_stage"]["total"] == "2"
     assert "of scale 20, at most 40 pings of a user" in str(made["deployment"]["implementation"]["mechanisms"])
     assert "777" not in str(made["deployment"]["dp_variant"]["unprotected_quantities"])
@@ -94,7 +108,7 @@ def test_an_estimated_total_is_said(small_config: Small) -> None:
 
 def test_earlier_draws_are_counted(small_config: Small) -> None:
     config = small_config()
-    earlier = Entry(1, config.dataset, "earlier", State.RESERVED, Fraction(1), NOW, "", "", "cells")
+    earlier = entry(1, config.dataset, State.RESERVED, Fraction(1), Draw("earlier", Fraction(1), "cells", ""))
     made = statement(config, earlier)["deployment"]
     assert "was 1 other draw" in str(made["implementation"]["composition"])
     assert made["deployment_model"]["release_type"] == "Many releases"

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, small_overrides, write_pings
+from tests.plans import grid_of
 from vdr_spark.config import load_config
 
 CONF = str(ROOT / "conf/demo.yaml")
@@ -38,7 +39,7 @@ def killed_release(folder: Path, encryption: bool) -> tuple[dict[str, bytes], li
     settings = json.dumps({"encryption": encryption, "conf": readable, "driver_memory": "1g"})
     overrides = [*small_overrides(folder), f"spark={settings}"]
     config = load_config(CONF, overrides)
-    write_pings(config.input.path, config.domain, [(CANARY, 7)] * PINGS + [(f"{CANARY}-{n}", n) for n in range(500)])
+    write_pings(config.input.path, grid_of(config), [(CANARY, 7)] * PINGS + [(f"{CANARY}-{n}", n) for n in range(500)])
     arguments = [part for text in overrides for part in ("--set", text)]
     environment = os.environ | {"TMPDIR": str(temporary)}
     environment.pop("SPARK_LOCAL_DIRS", None)
@@ -53,7 +54,7 @@ def killed_release(folder: Path, encryption: bool) -> tuple[dict[str, bytes], li
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()[-3000:]
     left = {str(file): file.read_bytes() for top in (scratch, temporary, folder / "out") for file in files_in(top)}
     assert any("shuffle_" in name and len(content) > 1000 for name, content in left.items())
-    lat, lon = config.domain.latitudes()[0], config.domain.longitudes()[7]
+    lat, lon = grid_of(config).latitudes()[0], grid_of(config).longitudes()[7]
     secrets = [CANARY.encode(), str(PINGS).encode(), str(PINGS + 500).encode()]
     secrets += [form for degrees in (lat, lon) for form in (repr(float(degrees)).encode(), struct.pack("<d", degrees))]
     return left | {"what it said": done.stdout + done.stderr}, secrets

@@ -19,14 +19,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tests.conftest import write_pings
+from tests.plans import collect, grid_of
 from vdr_spark.collect.bounding import Sample, SampleKey
 from vdr_spark.collect.locate import Located
+from vdr_spark.collect.noisy_tensor import NoisyTensor
 from vdr_spark.collect.source import ThroughSpark
-from vdr_spark.collect.stage import collect
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import JobFailed
-from vdr_spark.pipeline import run_release
 from vdr_spark.progress import Update
+from vdr_spark.publisher import Publisher
 
 Small = Callable[..., ReleaseConfig]
 TABLES = ("cells", "releases", "ledger", "noisy_slices")
@@ -100,13 +101,13 @@ def test_nothing_exact_in_any_table_log_or_report(
     temporary.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
     heavy = [(CANARY, 7)] * 104_729
-    others = [(f"{CANARY}{number}", number % config.domain.size) for number in range(51_713)]
-    write_pings(config.input.path, config.domain, [*heavy, *others])
+    others = [(f"{CANARY}{number}", number % grid_of(config).size) for number in range(51_713)]
+    write_pings(config.input.path, grid_of(config), [*heavy, *others])
     recorder = Recorder()
     caplog.set_level(logging.DEBUG)
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        run_release(spark, config, recorder)
+        Publisher(config, spark, progress=recorder).release()
     assert os.listdir(temporary) == []
     texts = files_below(config.output) | {
         "the terminal": "".join(capfd.readouterr()),
@@ -131,9 +132,9 @@ def test_nothing_exact_in_any_table_log_or_report(
 
 
 def _no_exact_column(config: ReleaseConfig) -> None:
-    exact = np.bincount(np.arange(51_713) % config.domain.size, minlength=config.domain.size).astype(np.float64)
+    exact = np.bincount(np.arange(51_713) % grid_of(config).size, minlength=grid_of(config).size).astype(np.float64)
     exact[7] += 1373  # what is kept of the heavy one
-    per_slice = exact.reshape(config.domain.slices, -1)
+    per_slice = exact.reshape(grid_of(config).slices, -1)
     columns = numbers_below(config.output)
     assert len(columns) > 10
     for where, values in columns.items():
@@ -168,14 +169,14 @@ def test_an_exception_in_a_worker_quotes_nobody(
             raise ValueError(f"cannot use {pings.user[0]} at {lat}")
 
     config = small_config()
-    write_pings(config.input.path, config.domain, [(CANARY, 7)])
-    monkeypatch.setattr("vdr_spark.collect.stage.bounding_of", lambda *_: Clumsy(5, 11, SampleKey.seeded(1)))
+    write_pings(config.input.path, grid_of(config), [(CANARY, 7)])
+    monkeypatch.setattr("vdr_spark.collect.stage.build_bounding", lambda *_: Clumsy(5, 11, SampleKey.seeded(1)))
     seen = failure_of(spark, config)
     assert "ValueError in workers.py" in seen
     assert "words" in seen  # where in the code it was
     for where in (seen, log_of_java(spark)):
         assert CANARY not in where
-        assert str(config.domain.latitudes()[0])[:8] not in where
+        assert str(grid_of(config).latitudes()[0])[:8] not in where
 
 
 def test_an_exception_of_spark_quotes_nobody(
@@ -185,7 +186,7 @@ def test_an_exception_of_spark_quotes_nobody(
         return pings.withColumn("user_id", F.col("user_id").cast("bigint"))
 
     config = small_config("input.reader=spark")
-    write_pings(config.input.path, config.domain, [(CANARY, 7)])
+    write_pings(config.input.path, grid_of(config), [(CANARY, 7)])
     honest = ThroughSpark.map
     monkeypatch.setattr(
         ThroughSpark, "map", lambda self, *rest: honest(ThroughSpark(clumsy(self.pings), self.grids), *rest)
@@ -207,8 +208,8 @@ def test_an_exception_on_top_of_another_quotes_nobody(
             raise PermissionError(f"cannot remove {CANARY}")
 
     config = small_config()
-    write_pings(config.input.path, config.domain, [(CANARY, 7)])
-    monkeypatch.setattr("vdr_spark.collect.stage.store_noisy_slices", store)
+    write_pings(config.input.path, grid_of(config), [(CANARY, 7)])
+    monkeypatch.setattr(NoisyTensor, "store", store)
     seen = failure_of(spark, config)
     assert "PermissionError in stage.py" in seen
     assert CANARY not in seen

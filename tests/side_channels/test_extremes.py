@@ -12,9 +12,8 @@ from pyspark.sql import SparkSession
 
 from tests.adversarial_input.pings import places, write
 from tests.conftest import mark_as_generated
-from vdr_spark.collect.stage import collect
+from tests.plans import collect, grid_of, run_release
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.pipeline import run_release
 
 Small = Callable[..., ReleaseConfig]
 # Hashes of entries cover the time; the statement and the page say it too.
@@ -25,8 +24,8 @@ FAR = 2**63 - 1
 
 
 def write_base(config: ReleaseConfig) -> None:
-    cells = np.random.default_rng(4).integers(0, config.domain.size, 900)
-    write(config, "base", user_id=pa.array(cells % 40), **places(config.domain, cells))
+    cells = np.random.default_rng(4).integers(0, grid_of(config).size, 900)
+    write(config, "base", user_id=pa.array(cells % 40), **places(grid_of(config), cells))
     mark_as_generated(config.input.path)
 
 
@@ -41,7 +40,7 @@ def write_outside(config: ReleaseConfig) -> None:
 
 def write_edges(config: ReleaseConfig) -> None:
     """In the four corners of the box, at the first and the last moment, more often than k."""
-    grid = config.domain
+    grid = grid_of(config)
     box, start, end = grid.box, round(grid.start.timestamp() * 1e6), round(grid.end.timestamp() * 1e6)
     corners = [
         (lat, lon, moment)
@@ -116,9 +115,9 @@ def test_a_user_outside_changes_nothing_and_one_at_the_edges_their_own_cells(
     assert len(outputs(nobody)) > 40
     for one, other in zip(outputs(nobody), outputs(outside), strict=True):
         assert one == other
-    difference = (noisy(edges) - noisy(nobody)).reshape(config.domain.shape)
-    assert difference.sum() == np.abs(difference).sum() == config.privacy.bound
-    assert difference[np.ix_([0, -1], [0, -1], [0, -1])].sum() == config.privacy.bound
+    difference = (noisy(edges) - noisy(nobody)).reshape(grid_of(config).shape)
+    assert difference.sum() == np.abs(difference).sum() == config.privacy.k
+    assert difference[np.ix_([0, -1], [0, -1], [0, -1])].sum() == config.privacy.k
     for table in ("noisy_slices", "ledger"):  # files, rows and their order, schemas, histories, ids
         one, other = (outputs(folder / "tables" / table, but=NOISE) for folder in (nobody, edges))
         assert one == other

@@ -20,12 +20,10 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
+from tests.plans import collect, grid_of, noisy_files
 from tests.statistical.audit import Outputs
-from vdr_spark.collect.noisy_slices import live_files
-from vdr_spark.collect.stage import collect
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.grid import Grid
-from vdr_spark.storage.workspace import Workspace
 
 SLICES = 4
 Integers = NDArray[np.int64]
@@ -61,7 +59,7 @@ def run_in_districts(
     spark: SparkSession, config: ReleaseConfig, chosen: Sequence[Scenario]
 ) -> dict[str, tuple[Outputs, Outputs]]:
     """One collect job: outputs with the user and without, one row a district, for each scenario."""
-    pixels = config.domain.cells_per_side**2
+    pixels = grid_of(config).cells_per_side ** 2
     shuffled = np.random.default_rng().permutation(pixels)
     parts = [np.array_split(part, 2) for part in np.array_split(shuffled, len(chosen))]
     pings = []
@@ -71,7 +69,7 @@ def run_in_districts(
             everywhere = np.concatenate([present, absent])
             pings.append(_pings(everywhere, other, first_user=number * pixels, pixels=pixels))
     users, cells = (np.concatenate(column) for column in zip(*pings, strict=True))
-    write_pings(config.input.path, config.domain, users, cells)
+    write_pings(config.input.path, grid_of(config), users, cells)
     collect(spark, config)
     columns = stored_values(spark, config).reshape(SLICES, pixels).T
     return {
@@ -92,9 +90,9 @@ def write_pings(path: str, grid: Grid, users: Integers, cells: Integers) -> None
 
 def stored_values(spark: SparkSession, config: ReleaseConfig) -> Integers:
     """The noisy tensor in its own integers: the largest noise would not survive `read_region`'s float32. (S, M*M)"""
-    files = live_files(spark, Workspace.of(config))
-    table = pq.ParquetDataset([file.removeprefix("file:") for file in files]).read(columns=["slice", "values"])
-    values = table["values"].combine_chunks().flatten().to_numpy().reshape(len(table), -1)
+    files = noisy_files(spark, config)
+    table = pq.ParquetDataset([file.removeprefix("file:") for file in files]).read(columns=["slice", "counts"])
+    values = table["counts"].combine_chunks().flatten().to_numpy().reshape(len(table), -1)
     return values[np.argsort(table["slice"].to_numpy())]
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 from scipy.stats import binomtest
 
+from tests.plans import grid_of, scale_of
 from tests.statistical import variants
 from tests.statistical.audit import ERROR, Finding, Statistic, audit, laplace_evidence
 from tests.statistical.districts import SLICES, Scenario, run_in_districts, scenarios
@@ -29,7 +30,7 @@ def settings(small_config: Small, epsilon: str, k: int, bounding: str) -> Releas
         f"privacy.epsilon={epsilon}", f"privacy.k={k}", "privacy.budget=100",
         f"privacy.bounding={bounding}",
     )  # fmt: skip
-    assert config.domain.slices == SLICES
+    assert grid_of(config).slices == SLICES
     assert config.privacy.protected
     return config
 
@@ -45,12 +46,14 @@ def findings(spark: SparkSession, config: ReleaseConfig, chosen: Sequence[Scenar
 def attacks(config: ReleaseConfig, scenario: Scenario) -> dict[str, Statistic]:
     """Statistics that know the settings and the user's pings, as an attacker may."""
     privacy = config.privacy
-    scale = privacy.scale * privacy.unit
+    scale = scale_of(config) * privacy.units_per_ping
     known: dict[str, Statistic] = {
-        "evidence of these pings": laplace_evidence(scenario.contribution(privacy.bound, privacy.unit).tolist())
+        "evidence of these pings": laplace_evidence(
+            scenario.contribution(privacy.bound(0), privacy.units_per_ping).tolist()
+        )
     }
-    if privacy.unit > 1:
-        known["residue"] = lambda outputs: outputs[:, 0] % privacy.unit
+    if privacy.units_per_ping > 1:
+        known["residue"] = lambda outputs: outputs[:, 0] % privacy.units_per_ping
     if scale == LARGEST_SCALE:
         known["holes"] = outside_support(float(scale))
     return known
@@ -142,7 +145,7 @@ def test_a_broken_variant_is_found_out(
 def test_a_huge_epsilon_leaves_the_noise_that_it_should(spark: SparkSession, small_config: Small) -> None:
     config = settings(small_config, "40", 10, "sample")
     [(with_user, without_user)] = run_in_districts(spark, config, [ONE_CELL]).values()
-    p = math.exp(-1 / float(config.privacy.scale))
+    p = math.exp(-1 / float(scale_of(config)))
     zero = (1 - p) / (1 + p)  # 0.96
     assert not audit(with_user, without_user).violates(40)
     assert agrees(without_user == 0, zero)

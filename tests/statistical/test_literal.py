@@ -11,11 +11,11 @@ import pytest
 from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
+from tests.plans import collect, grid_of
 from tests.statistical import variants
 from tests.statistical.audit import chance_of_separation, epsilon_bound
 from tests.statistical.districts import stored_values, write_pings
 from vdr_spark.collect.bounding import SampleKey
-from vdr_spark.collect.stage import collect
 from vdr_spark.config import ReleaseConfig
 
 Small = Callable[..., ReleaseConfig]
@@ -38,11 +38,11 @@ def neighbours(small_config: Small) -> dict[str, str]:
     config = small_config()
     rng = np.random.default_rng(3)
     others = rng.integers(1, 60, 900)
-    cells = rng.integers(0, config.domain.size, 900)
+    cells = rng.integers(0, grid_of(config).size, 900)
     cells[cells == HOME] = HOME + 1
-    write_pings(f"{config.input.path}/without", config.domain, others, cells)
+    write_pings(f"{config.input.path}/without", grid_of(config), others, cells)
     users = np.concatenate([others, np.full(PINGS, 1000)])
-    write_pings(f"{config.input.path}/with", config.domain, users, np.concatenate([cells, np.full(PINGS, HOME)]))
+    write_pings(f"{config.input.path}/with", grid_of(config), users, np.concatenate([cells, np.full(PINGS, HOME)]))
     return {side: f"{config.input.path}/{side}" for side in ("with", "without")}
 
 
@@ -145,4 +145,4 @@ def test_without_noise_and_with_one_key_the_data_sets_are_k_apart(
         tensors.append(stored_values(spark, config).ravel())
     difference = tensors[0] - tensors[1]
     assert np.flatnonzero(difference).tolist() == [HOME]
-    assert 7 * config.privacy.unit - PINGS < difference[HOME] <= 7 * config.privacy.unit
+    assert 7 * config.privacy.units_per_ping - PINGS < difference[HOME] <= 7 * config.privacy.units_per_ping

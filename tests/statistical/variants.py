@@ -11,58 +11,69 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark import cloudpickle
 
-from vdr_spark.collect.bounding import Bounding, Counts, Sample, SampleKey, bounding_of
+from vdr_spark.collect.bounding import Bounding, Counts, Sample, SampleKey, build_bounding
 from vdr_spark.collect.packed_counts import sum_packed
 from vdr_spark.collect.sorting import Codes, Integers, position_in_run, starts_of_runs
-from vdr_spark.config.privacy import PrivacySettings
+from vdr_spark.plan import Plan
 from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
-from vdr_spark.privacy.mechanism import Mechanism
+from vdr_spark.privacy.mechanism import Mechanism, Noise
 from vdr_spark.privacy.randomness import RandomWords, secure_words, seeded_words
 from vdr_spark.workers import ArrowTask
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
-MECHANISM = "vdr_spark.collect.stage.mechanism_of"
-BOUNDING = "vdr_spark.collect.stage.bounding_of"
-NOISE_ADDER = "vdr_spark.collect.noisy_slices._noise_adder"
+MECHANISM = "vdr_spark.plan.plan.Plan.noise_for"
+BOUNDING = "vdr_spark.collect.stage.build_bounding"
+NOISE_ADDER = "vdr_spark.collect.noise._noise_adder"
 
 
-def noise_of_scale_07(privacy: PrivacySettings) -> Mechanism:
-    return DiscreteLaplace(privacy.scale * privacy.unit * Fraction(7, 10))
+def noise_of_scale_07(plan: Plan, k: int) -> Noise:
+    return _noise(plan, DiscreteLaplace(_scale(plan, k) * Fraction(7, 10)))
 
 
-def floating_point_noise(privacy: PrivacySettings) -> Mechanism:
-    return _FloatLaplace(float(privacy.scale * privacy.unit))
+def floating_point_noise(plan: Plan, k: int) -> Noise:
+    return _noise(plan, _FloatLaplace(float(_scale(plan, k))))
 
 
-def noise_with_zero_counted_twice(privacy: PrivacySettings) -> Mechanism:
-    return _ZeroTwice(privacy.scale * privacy.unit)
+def noise_with_zero_counted_twice(plan: Plan, k: int) -> Noise:
+    return _noise(plan, _ZeroTwice(_scale(plan, k)))
 
 
-def noise_in_whole_pings(privacy: PrivacySettings) -> Mechanism:
-    """Of the right size, but weights are fractions of a ping."""
-    return _Multiple(DiscreteLaplace(privacy.scale), privacy.unit)
+def noise_in_whole_pings(plan: Plan, k: int) -> Noise:
+    """Return noise of the right size, but weights are fractions of a ping."""
+    units = plan.config.privacy.units_per_ping
+    return _noise(plan, _Multiple(DiscreteLaplace(_scale(plan, k) / units), units))
 
 
-def bound_of_k_plus_1(privacy: PrivacySettings, cells: int, key: SampleKey) -> Bounding:
-    return bounding_of(privacy.model_copy(update={"k": privacy.bound + 1}), cells, key)
+def _scale(plan: Plan, k: int) -> Fraction:
+    privacy = plan.config.privacy
+    return k / privacy.cells_epsilon * privacy.units_per_ping
 
 
-def no_bound(privacy: PrivacySettings, cells: int, key: SampleKey) -> Bounding:
-    return bounding_of(privacy.model_copy(update={"k": 10**9}), cells, key)
+def _noise(plan: Plan, mechanism: Any) -> Noise:
+    return Noise(mechanism, plan.config.privacy.units_per_ping)
 
 
-def choice_made_anew(slices: int) -> Callable[[PrivacySettings, int, SampleKey], Bounding]:
-    """For each slice, as `rand()` in a plan that is evaluated once a slice: k pings on average, up to k in each."""
+def bound_of_k_plus_1(name: str, k: int, cells: int, key: SampleKey) -> Bounding:
+    return build_bounding(name, k + 1, cells, key)
 
-    def bounding(privacy: PrivacySettings, cells: int, key: SampleKey) -> Bounding:
-        right = bounding_of(privacy, cells, key)
+
+def no_bound(name: str, _k: int, cells: int, key: SampleKey) -> Bounding:
+    return build_bounding(name, 10**9, cells, key)
+
+
+def choice_made_anew(slices: int) -> Callable[[str, int, int, SampleKey], Bounding]:
+    """Choose for each slice, as `rand()` in a plan that is evaluated per slice: k pings on average, up to k in each."""
+
+    def bounding(name: str, k: int, cells: int, key: SampleKey) -> Bounding:
+        right = build_bounding(name, k, cells, key)
         assert isinstance(right, Sample)
         return _Anew(right.k, right.cell_bits, right.key, slices, cells // slices)
 

@@ -1,0 +1,82 @@
+"""What a configuration comes to before anything is read, and what still waits for N."""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+
+from tests.plans import grid_of
+from vdr_spark.config import ReleaseConfig
+from vdr_spark.errors import InvalidConfig
+from vdr_spark.plan import make_plan
+
+Small = Callable[..., ReleaseConfig]
+ESTIMATED = ("privacy.total_pings=null", "privacy.estimate_total={max_per_user: 9, share: 1/4}")
+BOXES = "regions={a: {south: 0, west: 0, north: 1, east: 1}, b: {south: 0, west: 1, north: 1, east: 2}}"
+
+
+def test_slices_follow_the_clock_of_the_period(small_config: Small) -> None:
+    grid = grid_of(small_config("period.timezone=America/Chicago"))
+    assert grid.start.isoformat() == "2020-01-07T06:00:00+00:00"
+    assert grid.slices == 8
+
+
+def test_draws_add_up_to_the_release_s_epsilon(small_config: Small) -> None:
+    plan = make_plan(small_config("privacy.epsilon=2", *ESTIMATED))
+    assert [(draw.purpose, draw.epsilon) for draw in plan.draws] == [
+        ("total", Fraction(1, 2)),
+        ("cells", Fraction(3, 2)),
+    ]
+    assert plan.total_draw is plan.draws[0]
+    assert make_plan(small_config()).total_draw is None
+
+
+def test_what_waits_for_n_and_what_does_not(small_config: Small) -> None:
+    waiting = make_plan(small_config(*ESTIMATED, "privacy.k=null", "privacy.lambda=0.05"))
+    assert (waiting.declared_total, waiting.known_k, waiting.known_noise) == (None, None, None)
+    (release,) = waiting.releases(300)
+    assert (release.total_pings, release.k) == (300, 15)
+    assert release.scale == 15 / waiting.cells_draw.epsilon
+    assert waiting.releases(3)[0].k == 1  # never 0, whatever was estimated
+    assert make_plan(small_config(*ESTIMATED)).known_k == 20
+
+
+def test_an_estimate_too_large_for_its_noise_is_refused(small_config: Small) -> None:
+    plan = make_plan(small_config(*ESTIMATED, "privacy.k=null", "privacy.lambda=1", "privacy.epsilon=1e-9"))
+    with pytest.raises(InvalidConfig, match="give `k` instead of `lambda`"):
+        plan.releases(10**9)
+
+
+def test_slices_of_one_region_follow_those_of_another(small_config: Small) -> None:
+    plan = make_plan(small_config("region=null", "synth=null", BOXES))
+    assert [(region.name, region.first_slice) for region in plan.regions] == [("a", 0), ("b", 8)]
+    assert (plan.slices, plan.cells) == (16, 16 * 16 * 16)
+    assert plan.choose_region("b") is plan.regions[1]
+    for wrong in (None, "c"):
+        with pytest.raises(InvalidConfig, match=r"region must be one of those of the release \(a, b\)"):
+            plan.choose_region(wrong)
+    with pytest.raises(InvalidConfig, match="only one, without a name"):
+        make_plan(small_config()).choose_region("a")
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("privacy.epsilon=20", "weak promise"),
+        ("privacy.test_seed=1", "Protects nobody"),
+        ("name=demo", "Name one ledger"),
+        ("privacy.k=6000", "the release will say little"),
+    ],
+)
+def test_cautions(small_config: Small, override: str, words: str) -> None:
+    plan = make_plan(small_config(override, "privacy.budget=20"))
+    assert any(words in caution for caution in plan.cautions())
+
+
+@pytest.mark.parametrize("setting", ["output", "ledger"])
+def test_a_store_that_cannot_keep_a_second_writer_out_is_refused(small_config: Small, setting: str) -> None:
+    elsewhere = f"{setting}=s3a://bucket/place"
+    with pytest.raises(InvalidConfig, match=f"{setting}: must be on a disk of this machine.*single_writer: true"):
+        make_plan(small_config("ledger=/books", elsewhere)).require_exclusion()
+    make_plan(small_config("ledger=/books", elsewhere, "single_writer=true")).require_exclusion()
+    make_plan(small_config()).require_exclusion()

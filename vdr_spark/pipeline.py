@@ -12,11 +12,13 @@ from vdr_spark.collect.total import settled, workspace_of_draw
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.stage import denoise
 from vdr_spark.errors import StageMissing
-from vdr_spark.progress import Progress, Silent, spark_task
+from vdr_spark.progress import NullProgress, Progress
 from vdr_spark.refine import refine
 from vdr_spark.release.model import Release
 from vdr_spark.release.publish import publish
 from vdr_spark.release.read import read_release
+from vdr_spark.spark.progress import spark_task
+from vdr_spark.spark.torch_launcher import launch_with_spark
 from vdr_spark.storage.workspace import Workspace
 from vdr_spark.synth.generate import write_synthetic
 
@@ -36,7 +38,7 @@ def _collect(spark: SparkSession, config: ReleaseConfig, progress: Progress) -> 
 
 def _denoise(spark: SparkSession, config: ReleaseConfig, progress: Progress) -> bool:
     files = _noisy_files(spark, config)
-    done = [denoise(files, view, progress) for view in config.views()]
+    done = [denoise(files, view, progress, launch_with_spark) for view in config.views()]
     return any(done)
 
 
@@ -66,7 +68,7 @@ RELEASE_STAGES = ("collect", "denoise", "refine", "publish")
 
 def run_stage(name: str, spark: SparkSession, config: ReleaseConfig, progress: Progress | None = None) -> bool:
     """Run one stage of a configuration; False where its output was complete already."""
-    return STAGES[name](spark, settled(spark, config), progress or Silent())
+    return STAGES[name](spark, settled(spark, config), progress or NullProgress())
 
 
 def run_release(spark: SparkSession, config: ReleaseConfig, progress: Progress | None = None) -> Release:

@@ -17,7 +17,8 @@ from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.stage import denoise_tensor
 from vdr_spark.privacy.accounting import State
 from vdr_spark.privacy.ledger import Ledger
-from vdr_spark.progress import Silent
+from vdr_spark.privacy.mechanism import noise_of
+from vdr_spark.progress import NullProgress
 from vdr_spark.refine import pings_of_region, refinement_of
 from vdr_spark.release.publish import is_published
 from vdr_spark.release.read import read_release
@@ -105,7 +106,14 @@ def _check_made_of(tensor: Tensor, spark: SparkSession, config: ReleaseConfig) -
     """The release is a function of the stored tensor: made anew from it, here, it is the same."""
     workspace = Workspace.of(config)
     noisy = tensor.reshape(config.domain.shape).astype(np.float32) / np.float32(config.privacy.unit)
-    denoised, _ = denoise_tensor(noisy, config, workspace.stage(), Silent())
+    denoised, _ = denoise_tensor(
+        noisy,
+        noise_of(config.privacy),
+        config.domain.slices_per_day,
+        config.denoise,
+        workspace.stage(),
+        NullProgress(),
+    )
     kept, total = pings_of_region(live_files(spark, workspace), config)
     expected = refinement_of(config, kept, total, has_prior=denoised.prior is not None).applied(denoised)
     released = read_release(spark, config.output, config.release_id)

@@ -58,14 +58,14 @@ def save_codes(evaluation: Evaluation, config: ReleaseConfig) -> None:
     if config.denoise.model != "vqvae":
         return
     from vdr_spark.denoise.networks.training import is_finished
-    from vdr_spark.denoise.priors.reconstruction import trained
+    from vdr_spark.denoise.priors.reconstruction import train_reconstructor
 
     workspace, grid, busiest = Workspace.of(config), config.domain, _busiest(evaluation)
-    noisy, run = evaluation.versions["noisy"], network_run(config, "vqvae", workspace.stage("vqvae"))
+    noisy, run = evaluation.versions["noisy"], network_run(config.denoise, "vqvae", workspace.stage("vqvae"))
     if not is_finished(run):
         caution(f"no picture of the codes: {run.folder} no longer holds the trained model")
         return
-    painter = trained(noisy, noise_of(config.privacy), run)
+    painter = train_reconstructor(noisy, noise_of(config.privacy), run)
     codes = painter.codes(noisy[busiest])
     assert codes is not None
     drawn = np.maximum(painter.draw(noisy[busiest : busiest + 1])[0], 0)

@@ -78,9 +78,7 @@ def test_processes_that_end_early_are_a_sentence(tmp_path: Path) -> None:
         raise RuntimeError("a trace\nrank 1 was killed")
 
     run = Run(VqvaeSettings(codes=8, **COMMON), str(tmp_path))
-    with pytest.raises(
-        EnvironmentProblem, match=r"2 training processes ended early \(rank 1 was killed\)"
-    ):
+    with pytest.raises(EnvironmentProblem, match=r"2 training processes ended early \(rank 1 was killed\)"):
         train_distributed(noisy_city(), NOISE, run, TWO, die)
 
 

@@ -23,7 +23,6 @@ import tempfile
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -38,9 +37,9 @@ from vdr_spark.denoise.stage import denoise_tensor
 from vdr_spark.evaluate.metrics import Errors, compare
 from vdr_spark.evaluate.workloads import hotspot_queries, range_queries
 from vdr_spark.grid import Box, Grid
-from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
+from vdr_spark.privacy.mechanism import mechanism_of, noise_of
 from vdr_spark.privacy.randomness import seeded_words
-from vdr_spark.progress import Silent
+from vdr_spark.progress import NullProgress
 from vdr_spark.refine import pings_kept, refinement_of
 from vdr_spark.synth.power_law import PowerLaw
 
@@ -237,14 +236,15 @@ def _configuration(
 
 def _noise(config: ReleaseConfig, grid: Grid, draw: int) -> NDArray[np.float64]:
     """Seeded, so that every method sees the same draws."""
-    mechanism = DiscreteLaplace(Fraction(config.privacy.scale) * config.privacy.unit)
+    mechanism = mechanism_of(config.privacy)
     layers = [mechanism.sample(grid.cells_per_side**2, seeded_words(draw, number)) for number in range(grid.slices)]
     return np.stack(layers).reshape(grid.shape) / config.privacy.unit
 
 
 def _estimate(noisy: NDArray[np.float32], config: ReleaseConfig) -> NDArray[np.float32]:
     with tempfile.TemporaryDirectory(prefix="vdr-accuracy-") as folder:
-        tensor, notes = denoise_tensor(noisy, config, folder, Silent())
+        noise, day = noise_of(config.privacy), config.domain.slices_per_day
+        tensor, notes = denoise_tensor(noisy, noise, day, config.denoise, folder, NullProgress())
     print(f"  {notes}", file=sys.stderr, flush=True)
     if config.privacy.bound == 1:  # every ping was kept: there is nothing to refine
         return tensor.counts

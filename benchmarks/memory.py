@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.stage import denoise_tensor
-from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
+from vdr_spark.privacy.mechanism import mechanism_of, noise_of
 from vdr_spark.privacy.randomness import seeded_words
 from vdr_spark.progress import Update
 from vdr_spark.refine import pings_kept, refinement_of
 
 _START = datetime(2020, 1, 1, tzinfo=UTC)
-_SLICES_A_DAY = 8
+_SLICES_PER_DAY = 8
 K, EPSILON = 55, "6"  # Houston's
 
 
@@ -41,7 +41,8 @@ def main() -> None:
     before = _peak_bytes()
     began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="vdr-memory-") as folder:
-        tensor, notes = denoise_tensor(noisy, config, folder, _Lines())
+        noise, day = noise_of(config.privacy), config.domain.slices_per_day
+        tensor, notes = denoise_tensor(noisy, noise, day, config.denoise, folder, _Lines())
     kept = pings_kept(noisy, config.privacy.total)
     refined = refinement_of(config, kept, config.privacy.total, has_prior=tensor.prior is not None).applied(tensor)
     seconds = time.perf_counter() - began
@@ -92,7 +93,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _configuration(model: str, cells: int, slices: int) -> ReleaseConfig:
-    length = timedelta(days=1) / _SLICES_A_DAY
+    length = timedelta(days=1) / _SLICES_PER_DAY
     return ReleaseConfig.model_validate(
         {
             "name": "memory",
@@ -101,7 +102,7 @@ def _configuration(model: str, cells: int, slices: int) -> ReleaseConfig:
             "input": {"path": "nothing-is-read-here"},
             "region": {"center": [29.7604, -95.3698], "side_m": 20_000},
             "grid": {"cells_per_side": cells},
-            "period": {"start": _START, "end": _START + slices * length, "slice": f"{24 // _SLICES_A_DAY}h"},
+            "period": {"start": _START, "end": _START + slices * length, "slice": f"{24 // _SLICES_PER_DAY}h"},
             "privacy": {"epsilon": EPSILON, "k": K, "total_pings": cells**2 * slices},
             "denoise": {"model": model},
         }
@@ -112,10 +113,10 @@ def _noisy_city(config: ReleaseConfig) -> NDArray[np.float32]:
     """Made slice by slice, so that the making leaves no peak of its own. (T, M, M)"""
     random, cells = np.random.default_rng(0), config.grid.cells_per_side
     places = random.gamma(0.1, 8, size=(cells, cells))
-    mechanism = DiscreteLaplace(config.privacy.scale)
+    mechanism = mechanism_of(config.privacy)
     noisy = np.empty(config.domain.shape, np.float32)
     for t, layer in enumerate(noisy):
-        busy = 1 + 0.8 * np.sin(2 * np.pi * t / _SLICES_A_DAY)
+        busy = 1 + 0.8 * np.sin(2 * np.pi * t / _SLICES_PER_DAY)
         noise = mechanism.sample(cells**2, seeded_words(0, t)).reshape(cells, cells)
         layer[:] = random.poisson(busy * places) + noise
     return noisy

@@ -18,7 +18,7 @@ from vdr_spark.refine import estimate_kept, refine
 from vdr_spark.release.publish import publish
 from vdr_spark.spark.progress import spark_task
 from vdr_spark.spark.session import warn_about_side_channels
-from vdr_spark.spark.torch_launcher import launch_processes
+from vdr_spark.spark.torch_launcher import launch_with_spark
 from vdr_spark.synth.generate import write_synthetic
 
 RELEASE_STAGES = ("collect", "denoise", "refine", "publish")
@@ -73,7 +73,7 @@ class Pipeline:
     def _denoise(self) -> bool:
         self.draws.require_spent()
         files = self.draws.cells.files()
-        done = [denoise(files, release, self._progress, launch_processes) for release in self.draws.releases()]
+        done = [denoise(files, release, self._progress, launch_with_spark) for release in self.draws.releases()]
         return any(done)
 
     def _refine(self) -> bool:

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from petastorm import make_batch_reader
 from petastorm.reader import Reader
 
-from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import InvalidInput, StageMissing
 from vdr_spark.grid import Grid
 from vdr_spark.storage.files import filesystem
@@ -31,7 +30,7 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _COLUMNS = ("slice", "values")
 
 
-def read_region(files: Sequence[str], config: ReleaseConfig) -> NDArray[np.float32]:
+def read_region(files: Sequence[str], release: ReleasePlan) -> NDArray[np.float32]:
     """The noisy counts, in pings, of the configuration's region. (T, M, M)"""
     layers = sum(grid.slices for grid in config.grids)
     return read_slices(files, config.domain, config.first_layer, layers) / np.float32(config.privacy.unit)

@@ -2,53 +2,63 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vdr_spark.config import ReleaseConfig
+from vdr_spark.arrays import Slices
+from vdr_spark.config.settings import DenoiseSettings
 from vdr_spark.denoise.estimation.accuracy import Accuracy, estimated_accuracy
 from vdr_spark.denoise.estimation.fusion import Fusion
 from vdr_spark.denoise.estimation.risk import Estimate
+from vdr_spark.denoise.launcher import Launcher
 from vdr_spark.denoise.petastorm_reader import read_region
 from vdr_spark.denoise.priors.registry import PRIORS, Prior, Task
-from vdr_spark.privacy.mechanism import noise_of
-from vdr_spark.progress import Progress, Silent
+from vdr_spark.plan import ReleasePlan
+from vdr_spark.privacy.mechanism import Noise
+from vdr_spark.progress import Progress
 from vdr_spark.storage.files import exists, write_json
 from vdr_spark.storage.tensor_file import Tensor, write_tensor
-from vdr_spark.storage.workspace import Workspace
-
-DENOISED = "denoised.parquet"
-NOTES = "denoised.json"
-
-Slices = NDArray[np.float32]
 
 
-def denoise(files: Sequence[str], config: ReleaseConfig, progress: Progress | None = None) -> bool:
-    """Denoise the draw whose live Parquet files are given; False where that was done already."""
-    workspace = Workspace.of(config)
-    output = workspace.stage(DENOISED)
-    if exists(output):
+def denoise(files: Sequence[str], release: ReleasePlan, progress: Progress, launcher: Launcher | None = None) -> bool:
+    """Denoise the noisy tensor whose live Parquet files are given; False where that was done already.
+
+    `launcher` starts training processes, where the settings ask for more than one.
+    """
+    folder = release.folder
+    if exists(folder.denoised):
         return False
-    noisy = read_region(files, config)
-    tensor, notes = denoise_tensor(noisy, config, posixpath.dirname(output), progress or Silent())
-    write_json(workspace.stage(NOTES), notes)
-    write_tensor(output, tensor)
+    tensor, notes = denoise_tensor(
+        read_region(files, release),
+        release.noise,
+        release.grid.slices_per_day,
+        release.config.denoise,
+        folder.root,
+        progress,
+        launcher,
+    )
+    write_json(folder.denoising, notes)
+    write_tensor(folder.denoised, tensor)
     return True
 
 
 def denoise_tensor(
-    noisy: Slices, config: ReleaseConfig, folder: str, progress: Progress
+    noisy: Slices,
+    noise: Noise,
+    slices_per_day: float,
+    settings: DenoiseSettings,
+    folder: str,
+    progress: Progress,
+    launcher: Launcher | None = None,
 ) -> tuple[Tensor, dict[str, Any]]:
-    """Estimate the counts of the pings that were kept, from the noisy tensor (T, M, M) alone.
+    """Estimate the counts of the pings that were kept, from the noisy tensor (T, M, M) alone; and notes about it.
 
     `auto` tries all its candidates and keeps the one whose estimated error where people are is the least.
     """
-    settings, task = config.denoise, Task(noisy, config, folder, progress)
+    task = Task(noisy, noise, slices_per_day, settings, folder, progress, launcher)
     best: _Candidate | None = None
     errors: dict[str, float] = {}
     for model in settings.tried:
@@ -62,7 +72,7 @@ def denoise_tensor(
     if settings.model == "auto":
         notes["estimated_busy_errors"] = errors
     if best.model == "identity":
-        return Tensor(noisy, np.full_like(noisy, noise_of(config.privacy).deviation)), notes
+        return Tensor(noisy, np.full_like(noisy, noise.deviation)), notes
     if best.fusion is None:
         return Tensor(best.prior.mean), notes
     return best.fusion.fused(best.prior.mean, noisy, progress), notes
@@ -81,7 +91,7 @@ def _candidate(model: str, task: Task) -> _Candidate:
     if model == "identity":
         return _Candidate(model, Prior(noisy, {}), None, Accuracy.of_noise(noise))
     prior = PRIORS[model](task)
-    fusion = Fusion.fitted(prior.mean, noisy, noise) if task.config.denoise.fusion else None
+    fusion = Fusion.fitted(prior.mean, noisy, noise) if task.settings.fusion else None
     with task.progress.task(f"denoise: estimate the error of {model}", None):
         accuracy = estimated_accuracy(
             noisy, lambda slices: _estimate(prior, fusion, slices), noise, cell_by_cell=prior.redraw is None

@@ -14,7 +14,7 @@ from vdr_spark.denoise.estimation.accuracy import busyness
 from vdr_spark.denoise.estimation.evenly_spaced import spread_slices
 from vdr_spark.denoise.stage import denoise_tensor
 from vdr_spark.privacy.mechanism import Noise, noise_of
-from vdr_spark.progress import Silent
+from vdr_spark.progress import NullProgress
 
 Small = Callable[..., ReleaseConfig]
 CELLS = "grid.cells_per_side=60"
@@ -25,7 +25,8 @@ def drawn(truth: np.ndarray, noise: Noise, seed: int) -> np.ndarray:
 
 
 def denoised(noisy: np.ndarray, config: ReleaseConfig, folder: Path) -> tuple[np.ndarray, dict[str, object]]:
-    tensor, notes = denoise_tensor(noisy, config, str(folder), Silent())
+    noise, day = noise_of(config.privacy), config.domain.slices_per_day
+    tensor, notes = denoise_tensor(noisy, noise, day, config.denoise, str(folder), NullProgress())
     return tensor.counts, notes
 
 

@@ -1,5 +1,6 @@
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from vdr_spark.denoise.networks.autoencoder import Autoencoder, vae, vqvae
 
@@ -73,3 +74,12 @@ def test_an_empty_part_of_a_batch_adds_nothing(kind: str) -> None:
     assert loss.item() == 0
     loss.backward()
     assert not any(weight.grad.any() for weight in model.parameters() if weight.grad is not None)
+
+
+@pytest.mark.parametrize("kind", ["vqvae", "vae"])
+def test_in_mixed_precision_layers_run_in_bfloat16_and_what_is_summed_up_does_not(kind: str) -> None:
+    """Fake tensors have types and shapes and compute nothing: no processor is asked for bfloat16."""
+    with FakeTensorMode(), torch.autocast("cpu", dtype=torch.bfloat16):
+        output = small(kind).eval()(torch.zeros(2, 1, 16, 16))
+    assert output.reconstruction.dtype == torch.bfloat16
+    assert output.regularisation.dtype == torch.float32

@@ -1,5 +1,6 @@
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from vdr_spark.denoise.networks.device import autocast, choose_device, is_mixed
 from vdr_spark.errors import EnvironmentProblem
@@ -46,7 +47,9 @@ def test_an_unknown_device_is_refused() -> None:
         ("auto", "cpu", True, False),
         ("auto", "cuda", True, True),
         ("auto", "cuda", False, False),
-        ("mixed", "cpu", False, True),
+        ("float32", "cpu", True, False),
+        ("mixed", "cuda", False, True),
+        ("mixed", "mps", False, True),
         ("float32", "cuda", True, False),
     ],
 )
@@ -57,8 +60,20 @@ def test_mixed_precision_where_it_is_asked_for_or_pays(
     assert is_mixed(precision, torch.device(device)) is mixed
 
 
+@pytest.mark.parametrize("has_bfloat16", [False, True])
+def test_mixed_precision_on_a_cpu_is_refused_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, has_bfloat16: bool
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda **_: has_bfloat16)
+    with pytest.raises(EnvironmentProblem, match=r"denoise\.precision is mixed.*for GPUs.*auto or float32"):
+        is_mixed("mixed", torch.device("cpu"))
+
+
 def test_what_is_computed_in_mixed_precision_is_bfloat16() -> None:
-    cpu, layer = torch.device("cpu"), torch.nn.Linear(2, 2)
-    for mixed, kind in ((True, torch.bfloat16), (False, torch.float32)):
-        with autocast(cpu, mixed):
-            assert layer(torch.ones(1, 2)).dtype == kind
+    """With fake tensors, which have types and shapes and nothing to compute: the processor is not asked."""
+    cpu = torch.device("cpu")
+    with FakeTensorMode():
+        layer = torch.nn.Linear(2, 2)
+        for mixed, kind in ((True, torch.bfloat16), (False, torch.float32)):
+            with autocast(cpu, mixed):
+                assert layer(torch.ones(1, 2)).dtype == kind

@@ -25,7 +25,7 @@ from vdr_spark.denoise.estimation.evenly_spaced import spread_slices
 from vdr_spark.denoise.estimation.likelihood import Axis, heavy_tail, negative_binomial
 from vdr_spark.denoise.priors.volatility import Volatility
 from vdr_spark.privacy.mechanism import Noise
-from vdr_spark.progress import Progress, Silent
+from vdr_spark.progress import NullProgress, Progress
 from vdr_spark.storage.tensor_file import Tensor
 
 _BINS = 40  # of predicted means, equally wide in the logarithm
@@ -75,7 +75,7 @@ class Fusion:
     def fused(self, prior: Slices, noisy: Slices, progress: Progress | None = None) -> Tensor:
         """All slices of the tensor that it was fitted on."""
         counts, deviation, mean, spread = (np.empty_like(noisy) for _ in range(4))
-        with (progress or Silent()).task("denoise: fusion", len(noisy)) as update:
+        with (progress or NullProgress()).task("denoise: fusion", len(noisy)) as update:
             for t in range(len(noisy)):
                 counts[t], deviation[t] = self.posterior(t, prior[t], noisy[t])
                 mean[t], spread[t] = self.calibrated(t, prior[t])

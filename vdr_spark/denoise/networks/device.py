@@ -27,17 +27,24 @@ def choose_device(name: str) -> torch.device:
 
 
 def is_mixed(precision: str, device: torch.device) -> bool:
-    """Whether `auto | float32 | mixed` means mixed precision here.
+    """Return whether `auto | float32 | mixed` means mixed precision on a device; refused on a CPU.
 
     Mixed is bfloat16 where that is safe, and float32 elsewhere; its range is float32's, so that no loss has to be
-    scaled, and a checkpoint holds all there is to know.
+    scaled, and a checkpoint holds all there is to know. On a CPU it would gain little and may kill the process:
+    oneDNN picks its bfloat16 kernels by what the processor advertises, and some virtual machines advertise
+    instructions (AMX) that they cannot run. That is a signal, not an exception, so it cannot be tried and caught.
     """
-    return precision == "mixed" or (
-        precision == "auto" and device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
-    )
+    if precision == "mixed" and device.type == "cpu":
+        raise EnvironmentProblem(
+            "denoise.precision is mixed, but the network is trained on a CPU, and mixed precision is for GPUs; set "
+            "denoise.precision to auto or float32"
+        )
+    has_bfloat16 = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+    return precision == "mixed" or (precision == "auto" and has_bfloat16)
 
 
 def autocast(device: torch.device, mixed: bool) -> AbstractContextManager[object]:
+    """Return a context in which layers compute in bfloat16, where `mixed`, and in float32 otherwise."""
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=mixed)
 
 

@@ -57,17 +57,20 @@ class VectorQuantizer(nn.Module):
     @torch.no_grad()
     def _follow(self, flat: Tensor, indices: Tensor, per_image: int) -> None:
         """Move each code towards the mean of the vectors it has won lately."""
-        # A matrix product and not `index_add_`, which adds in another order each time on a GPU.
-        won = F.one_hot(indices, len(self.codebook)).to(flat.dtype)  # (N, K)
-        with torch.autocast(flat.device.type, enabled=False):
-            vectors = torch.cat([won.sum(0)[:, None], won.T @ flat], dim=1)  # (K, 1 + D): how many, and their sum
-        added_up(vectors)
+        vectors = added_up(self._sum_wins(flat, indices))
         self.cluster_size.lerp_(vectors[:, 0], 1 - self.decay)
         self.cluster_sum.lerp_(vectors[:, 1:], 1 - self.decay)
         total = self.cluster_size.sum()
         share = (self.cluster_size + _SMOOTHING) / (total + len(self.codebook) * _SMOOTHING)
         self.codebook.copy_(self.cluster_sum / (share * total)[:, None])
         self._revive(flat, per_image, wins=float(vectors[:, 0].sum()))
+
+    def _sum_wins(self, flat: Tensor, indices: Tensor) -> Tensor:
+        """Return how many vectors each code has won, and their sum. (N, D), (N,) -> (K, 1 + D)"""
+        # A matrix product and not `index_add_`, which adds in another order each time on a GPU.
+        won = F.one_hot(indices, len(self.codebook)).to(flat.dtype)  # (N, K)
+        with torch.autocast(flat.device.type, enabled=False):
+            return torch.cat([won.sum(0)[:, None], won.T @ flat], dim=1)
 
     def _revive(self, flat: Tensor, per_image: int, wins: float) -> None:
         """Put dead codes onto vectors of this batch, chosen at random."""

@@ -29,7 +29,7 @@ from vdr_spark.denoise.priors.features import Features
 from vdr_spark.denoise.priors.local_mean import smoothed
 from vdr_spark.denoise.priors.regression import Regression
 from vdr_spark.privacy.mechanism import Noise
-from vdr_spark.progress import Progress, Silent
+from vdr_spark.progress import NullProgress, Progress
 
 _STEPS_PER_EPOCH = 50
 _SLICES_HELD = 32  # whose features are kept for the training
@@ -55,7 +55,7 @@ def blindspot_prior(
     progress: Progress | None = None,
 ) -> Slices:
     """Predict every cell of a noisy tensor (T, M, M). The folder keeps the training: a killed one is continued."""
-    progress = progress or Silent()
+    progress = progress or NullProgress()
     view = _View(features, ridge, device)
     network = _trained(noisy, noise, view, settings, folder, progress)
     mean = np.empty_like(noisy)

@@ -22,7 +22,7 @@ from vdr_spark.denoise.priors.local_mean import neighbours, noise_left, smoothed
 from vdr_spark.denoise.priors.rates import rates_prior
 from vdr_spark.denoise.priors.regression import Regression
 from vdr_spark.privacy.mechanism import Noise
-from vdr_spark.progress import Progress, Silent
+from vdr_spark.progress import NullProgress, Progress
 
 _MEAN_WIDTHS = (0.0, 1.0, 2.0, 4.0, 8.0)  # cells; of the mean of all other slices
 _BEST_WIDTHS = (0.0, 1.0, 3.0)  # of the best linear combination of the other slices
@@ -56,7 +56,7 @@ class Features:
     """Of a noisy tensor (T, M, M). Holds a few tensors of that size; a slice's features are made when asked for."""
 
     def __init__(self, noisy: Slices, noise: Noise, slices_per_day: float, progress: Progress | None = None) -> None:
-        progress = progress or Silent()
+        progress = progress or NullProgress()
         self._noisy, self._noise = noisy, noise
         self._others = OtherSlices(noisy, slice_activity(noisy, noise.variance))
         self._combinations = {width: self._best_combination(width) for width in _BEST_WIDTHS} if len(noisy) > 2 else {}

@@ -15,7 +15,7 @@ from vdr_spark.denoise.estimation.likelihood import Axis, negative_binomial
 from vdr_spark.denoise.priors.leave_one_out import OtherSlices
 from vdr_spark.denoise.priors.local_mean import neighbours
 from vdr_spark.privacy.mechanism import Noise
-from vdr_spark.progress import Progress, Silent
+from vdr_spark.progress import NullProgress, Progress
 
 _RATES = 24  # values of the grid: as good as none, then equal steps of the logarithm
 _LEAST_RATE = 1e-3  # pings
@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 
 def rates_prior(noisy: Slices, others: OtherSlices, noise: Noise, progress: Progress | None = None) -> Slices:
     """Predict every slice of a noisy tensor (T, M, M) from the other ones; nothing of a cell's own noise is in it."""
-    with (progress or Silent()).task("denoise: rates of cells", 2 * len(noisy)) as update:
+    with (progress or NullProgress()).task("denoise: rates of cells", 2 * len(noisy)) as update:
         rates = _Rates(noisy, others, noise)
         for t in range(len(noisy)):
             rates.learn(t)

@@ -33,14 +33,14 @@ def autoencoder_prior(noisy: Slices, noise: Noise, run: Run) -> tuple[Redraw, di
 
     Reads the noisy tensor only, so it is post-processing and costs no privacy.
     """
-    painter = trained(noisy, noise, run)
+    painter = train_reconstructor(noisy, noise, run)
     log = finished_log(run)
     best = log[best_epoch(log) - 1]
     notes = {"epochs": len(log), "best_epoch": int(best["epoch"]), "held_out_error": best["error"]}
     return lambda counts: np.maximum(painter.draw(counts), 0), notes
 
 
-def trained(noisy: Slices, noise: Noise, run: Run) -> Painter:
+def train_reconstructor(noisy: Slices, noise: Noise, run: Run) -> Painter:
     """A model trained on a noisy tensor (T, M, M).
 
     The run's folder keeps the training: one that was killed is continued, a finished one is not trained again.

@@ -4,49 +4,48 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from vdr_spark.config import ReleaseConfig
+from vdr_spark.arrays import Slices
+from vdr_spark.config.settings import DenoiseSettings
+from vdr_spark.denoise.launcher import Launcher
 from vdr_spark.denoise.priors.features import Features
 from vdr_spark.denoise.priors.regression import Regression
 from vdr_spark.denoise.priors.ridge import fit_ridge, ridge_prior
 from vdr_spark.denoise.priors.temporal import temporal_prior
-from vdr_spark.privacy.mechanism import Noise, noise_of
+from vdr_spark.privacy.mechanism import Noise
 from vdr_spark.progress import Progress
 
 if TYPE_CHECKING:
     from vdr_spark.denoise.networks.training import Run
 
-Slices = NDArray[np.float32]
-
 
 @dataclass
 class Task:
-    """What a model is given: noisy slices (T, M, M), settings, a folder, a progress bar. Keeps what models share."""
+    """What a model is given: noisy slices (T, M, M), what is known about them, settings. Keeps what models share."""
 
     noisy: Slices
-    config: ReleaseConfig
+    noise: Noise
+    slices_per_day: float
+    settings: DenoiseSettings
     folder: str  # of this release's work
     progress: Progress
-    noise: Noise = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.noise = noise_of(self.config.privacy)
+    launcher: Launcher | None = None  # of training processes, where there may be several
 
     def folder_of(self, model: str) -> str:
+        """Return where a model keeps its training."""
         return posixpath.join(self.folder, model)
 
     @cached_property
     def features(self) -> Features:
-        return Features(self.noisy, self.noise, self.config.domain.slices_per_day, self.progress)
+        """The blind features of every slice, which several models use."""
+        return Features(self.noisy, self.noise, self.slices_per_day, self.progress)
 
     @cached_property
     def ridge(self) -> Regression:
+        """The regression on them."""
         return fit_ridge(self.features, self.noisy, self.noise, self.progress)
 
 
@@ -75,7 +74,7 @@ def _blindspot(task: Task) -> Prior:
     from vdr_spark.denoise.networks.device import choose_device
     from vdr_spark.denoise.priors.blindspot import blindspot_prior
 
-    settings = task.config.denoise
+    settings = task.settings
     mean = blindspot_prior(
         task.noisy,
         task.noise,
@@ -90,31 +89,30 @@ def _blindspot(task: Task) -> Prior:
 
 
 def _autoencoder(task: Task, model: str) -> Prior:
-    from vdr_spark.denoise.networks.distributed import train_together
+    from vdr_spark.denoise.priors.distributed import train_distributed
     from vdr_spark.denoise.priors.reconstruction import autoencoder_prior
 
-    with task.progress.task(f"denoise: train {model}", task.config.denoise.autoencoder(model).epochs) as update:
+    with task.progress.task(f"denoise: train {model}", task.settings.autoencoder(model).epochs) as update:
         run = network_run(
-            task.config,
+            task.settings,
             model,
             task.folder_of(model),
             lambda line: update(line["epoch"], f"loss {line['loss']:.3f}, error {line['error']:.3f} of the noise's"),
         )
-        if task.config.denoise.processes > 1:
-            train_together(task.noisy, task.noise, run, task.config.denoise)
+        if task.settings.processes > 1:
+            train_distributed(task.noisy, task.noise, run, task.settings, task.launcher)
         redraw, notes = autoencoder_prior(task.noisy, task.noise, run)
         return Prior(redraw(task.noisy), notes, redraw)
 
 
 def network_run(
-    config: ReleaseConfig, model: str, folder: str, progress: Callable[[dict[str, float]], None] | None = None
+    settings: DenoiseSettings, model: str, folder: str, progress: Callable[[dict[str, float]], None] | None = None
 ) -> Run:
-    """How an autoencoder is trained, and where that is kept."""
+    """Return how an autoencoder is trained, and where that is kept."""
     # PyTorch takes seconds to import: only where it is used.
     from vdr_spark.denoise.networks.device import choose_device, is_mixed
     from vdr_spark.denoise.networks.training import Run
 
-    settings = config.denoise
     device = choose_device(settings.device)
     mixed = is_mixed(settings.precision, device)
     return Run(settings.autoencoder(model), folder, device, mixed, settings.compile, progress or (lambda _: None))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vdr_spark.progress import Progress, Silent
+from vdr_spark.progress import NullProgress, Progress
 
 _CLASS_EDGES = (0.05, 1.6, 50.0)  # pings expected in a cell
 _DISPERSION = 3.0  # of counts around the prediction: how much less a busy cell's deviation says
@@ -43,7 +43,7 @@ class Regression:
     ) -> Regression:
         """On the named slices of a tensor, expected and noisy, (T, M, M) each."""
         moments = [_Moments() for _ in range(len(_CLASS_EDGES) + 1)]
-        with (progress or Silent()).task("denoise: regression", len(slices)) as update:
+        with (progress or NullProgress()).task("denoise: regression", len(slices)) as update:
             for number, t in enumerate(slices, start=1):
                 features = _flat(features_of(t))
                 before = expected[t].ravel()

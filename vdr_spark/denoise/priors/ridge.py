@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from vdr_spark.denoise.priors.features import Features
 from vdr_spark.denoise.priors.regression import Regression
 from vdr_spark.privacy.mechanism import Noise
-from vdr_spark.progress import Progress, Silent
+from vdr_spark.progress import NullProgress, Progress
 
 Slices = NDArray[np.float32]
 
@@ -23,7 +23,7 @@ def fit_ridge(features: Features, noisy: Slices, noise: Noise, progress: Progres
 def ridge_prior(features: Features, regression: Regression, progress: Progress | None = None) -> Slices:
     """Predict every cell from what holds nothing of its own noise. (T, M, M)"""
     mean = np.empty_like(features.expected)
-    with (progress or Silent()).task("denoise: ridge prior", len(mean)) as update:
+    with (progress or NullProgress()).task("denoise: ridge prior", len(mean)) as update:
         for t, expected in enumerate(features.expected):
             mean[t] = regression.predict(features.of(t).all, expected)
             update(t + 1, "")

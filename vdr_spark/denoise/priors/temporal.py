@@ -18,7 +18,7 @@ from vdr_spark.denoise.estimation.evenly_spaced import spread_slices
 from vdr_spark.denoise.priors.activity import slice_activity
 from vdr_spark.denoise.priors.leave_one_out import OtherSlices
 from vdr_spark.denoise.priors.local_mean import neighbours, smoothed
-from vdr_spark.progress import Progress, Silent
+from vdr_spark.progress import NullProgress, Progress
 
 _WIDTHS = (
     0.0,
@@ -51,7 +51,7 @@ def temporal_prior(noisy: Slices, noise_variance: float, progress: Progress | No
     predictions = _Predictions(noisy, noise_variance)
     chosen = spread_slices(len(noisy), _SLICES_FOR_CHOICE)
     risks = {}
-    with (progress or Silent()).task("denoise: temporal prior", len(_WIDTHS) + len(noisy)) as update:
+    with (progress or NullProgress()).task("denoise: temporal prior", len(_WIDTHS) + len(noisy)) as update:
         for done, width in enumerate(_WIDTHS[1:] if len(noisy) == 1 else _WIDTHS):
             losses = [np.mean((noisy[t] - predictions.of(t, width)) ** 2) for t in chosen]
             risks[width] = float(np.mean(losses)) - noise_variance

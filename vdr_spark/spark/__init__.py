@@ -1,0 +1,1 @@
+"""What needs a Spark session beside the stages: following its jobs, starting processes by it."""

@@ -83,7 +83,7 @@ def steps(config: ReleaseConfig) -> list[Step]:
         *_estimate(config),
         Step(
             "collect",
-            f"read {config.input.path} ({made}), {_bounded(config)}, count, "
+            f"read {config.input.location} ({made}), {_bounded(config)}, count, "
             f"add {privacy.mechanism} noise to every cell, store once",
             str(privacy.cells_epsilon),
         ),

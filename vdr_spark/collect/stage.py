@@ -8,11 +8,11 @@ from contextlib import contextmanager
 
 from pyspark.sql import DataFrame, SparkSession
 
-from vdr_spark.collect.bounding import SampleKey, bounding_of
+from vdr_spark.collect.bounding import SampleKey, build_bounding
 from vdr_spark.collect.counting import count_bounded
-from vdr_spark.collect.failures import without_data
+from vdr_spark.collect.failures import redact
 from vdr_spark.collect.noisy_slices import add_noise, checksum, is_stored, remove_strays, store_noisy_slices
-from vdr_spark.collect.source import Source, source_of
+from vdr_spark.collect.source import Source, open_source
 from vdr_spark.collect.total import settled, store_total, workspace_of_draw
 from vdr_spark.config import Draw, ReleaseConfig
 from vdr_spark.cost import tasks_for
@@ -44,7 +44,7 @@ def collect(spark: SparkSession, config: ReleaseConfig) -> bool:
                 _book(ledger, spark, config, draw)
             return False
         _refuse_seeds_over_people(config)
-        source = source_of(spark, config.input, config.grids)
+        source = open_source(spark, config.input, config.grids)
         if ledger.reserve(config) is State.SPENT:
             raise LedgerConflict(
                 f"draw {workspace.draw_id} was made and paid for, but its noisy tensor is no longer in "
@@ -81,8 +81,8 @@ def layers_of(config: ReleaseConfig) -> int:
 def _refuse_seeds_over_people(config: ReleaseConfig) -> None:
     if not config.privacy.protected and not is_generated(config.input.path):
         raise InvalidConfig(
-            f"privacy.test_seed: is for pings that `vdr synth` wrote, and those at {config.input.path} are not. Anyone "
-            "can compute seeded noise and take it away again. Remove the seed"
+            f"privacy.test_seed: is for pings that `vdr synth` wrote, and those of {config.input.location} are not. "
+            "Anyone can compute seeded noise and take it away again. Remove the seed"
         )
 
 
@@ -115,8 +115,8 @@ def _noisy(spark: SparkSession, source: Source, config: ReleaseConfig) -> DataFr
     """Every slice with its noise, as a plan: the pings are read, and noise is drawn, when it is written."""
     privacy, grids, seed = config.privacy, config.grids, config.privacy.test_seed
     partitions = _partitions(spark, config)
-    key = SampleKey.drawn() if seed is None else SampleKey.seeded(seed)
-    bounding = bounding_of(privacy, sum(grid.size for grid in grids), key)
+    key = SampleKey.generate() if seed is None else SampleKey.seeded(seed)
+    bounding = build_bounding(privacy.bounding, privacy.bound, sum(grid.size for grid in grids), key)
     packed = count_bounded(source, grids, bounding, key, partitions)
     return add_noise(packed, layers_of(config), grids[0].cells_per_side ** 2, mechanism_of(privacy), partitions, seed)
 
@@ -141,12 +141,12 @@ def _unreadable(problem: Exception, config: ReleaseConfig) -> Exception:
     """A damaged file is the user's to mend, anything else is a defect; Spark's account of either may quote data."""
     text = str(problem)
     if not re.search("FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|PARQUET_COLUMN_DATA_TYPE_MISMATCH", text):
-        return without_data(problem)
+        return redact(problem)
     file = re.search(r"(?:file:|\w+://)\S+?\.(?:parquet|csv|txt|gz)\b", text)
     # Where a file, or a folder such as user_id=anna, is named after its user, the name is nobody's to print.
     tells = LAYOUTS[config.input.layout].user_in_file_name is not None or (file is not None and "=" in file[0])
-    which = f"a file in {config.input.path}" if file is None or tells else file[0]
+    which = f"a file of {config.input.location}" if file is None or tells else file[0]
     return InvalidInput(
-        f"input.path: {which} cannot be read: it is damaged, or its columns have other types than the other files'. "
+        f"input: {which} cannot be read: it is damaged, or its columns have other types than the other files'. "
         "Mend or remove it and run the same command again; the epsilon stays reserved and is not taken twice."
     )

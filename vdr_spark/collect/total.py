@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 
+from vdr_spark.arrays import Integers
 from vdr_spark.collect.bounding import Counts, SampleKey
 from vdr_spark.collect.counting import count_bounded
 from vdr_spark.collect.locate import Located
 from vdr_spark.collect.noisy_slices import add_noise, is_stored, store_noisy_slices
-from vdr_spark.collect.sorting import Codes, Integers, Words
+from vdr_spark.collect.sorting import Codes, Hashes, PackedPings
 from vdr_spark.collect.source import Source
 from vdr_spark.config import Draw, ReleaseConfig
 from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
@@ -26,19 +27,19 @@ from vdr_spark.storage.workspace import Workspace
 
 @dataclass(frozen=True)
 class Clip:
-    """A bounding that counts: all pings of a user, at most `most`, into cell 0. Words say how many they stand for."""
+    """A bounding that counts: all pings of a user, at most `most`, into cell 0. Packed pings are numbers of pings."""
 
     most: int
 
-    def words(self, pings: Located, user_hash: Words) -> Words:  # noqa: ARG002  part of the protocol
+    def pack(self, pings: Located, user_hash: Hashes) -> PackedPings:  # noqa: ARG002  part of the protocol
         return np.ones(len(pings), dtype=np.uint64)
 
-    def condensed(self, sizes: Integers, words: Words) -> tuple[Integers, Words]:  # noqa: ARG002  all are ones
+    def prune(self, sizes: Integers, packed: PackedPings) -> tuple[Integers, PackedPings]:  # noqa: ARG002  all are ones
         return np.ones_like(sizes), sizes.astype(np.uint64)
 
-    def counted(self, users: int, code: Codes, words: Words) -> Counts:
+    def count_cells(self, users: int, code: Codes, packed: PackedPings) -> Counts:
         # Floating-point sums of whole numbers below 2**53: exact.
-        pings = np.bincount(code, weights=words.astype(np.float64), minlength=users).astype(np.int64)
+        pings = np.bincount(code, weights=packed.astype(np.float64), minlength=users).astype(np.int64)
         return np.zeros(1, dtype=np.int64), np.array([np.minimum(pings, self.most).sum()])
 
 
@@ -69,7 +70,7 @@ def store_total(source: Source, config: ReleaseConfig, partitions: int) -> None:
 def _noisy_total(source: Source, config: ReleaseConfig, partitions: int) -> DataFrame:
     estimate, seed = config.privacy.estimate_total, config.privacy.test_seed
     assert estimate is not None
-    key = SampleKey.drawn() if seed is None else SampleKey.seeded(seed)
+    key = SampleKey.generate() if seed is None else SampleKey.seeded(seed)
     packed = count_bounded(source, config.grids, Clip(estimate.most_per_user), key, partitions)
     mechanism = DiscreteLaplace(estimate.most_per_user / config.privacy.total_epsilon)
     other = None if seed is None else seed + 1  # the noise of N is not that of a slice

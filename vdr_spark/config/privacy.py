@@ -9,8 +9,8 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from vdr_spark.config.settings import Count, Epsilon, Seconds, Section
 from vdr_spark.errors import InvalidConfig, StageMissing
+from vdr_spark.units import WEIGHT_UNIT
 
-WEIGHT_UNIT = 2**20  # weights of pings are whole multiples of 1 / WEIGHT_UNIT
 _LARGEST_SCALE = 2**50  # beyond, noise might not fit the 64-bit integers it is stored in
 
 

@@ -72,6 +72,8 @@ class ReleaseConfig(Section):
 
     @model_validator(mode="after")
     def _output_apart_from_the_pings(self) -> ReleaseConfig:
+        if self.input.path is None:
+            return self
         pings, output = (_without_detours(location) for location in (self.input.path, self.output))
         if output == pings or output.startswith(pings + "/"):
             raise ValueError(
@@ -177,8 +179,9 @@ class ReleaseConfig(Section):
         if self.regions is not None:
             # As a list: the order of regions is that of the tensor's layers.
             settings["region"] = [[name, region.model_dump(mode="json")] for name, region in self.regions.items()]
-        del settings["input"]["path"], settings["input"]["reader"]
-        return settings | {"paths": {"input": absolute(self.input.path), "output": absolute(self.output)}}
+        del settings["input"]["path"], settings["input"]["reader"], settings["input"]["deterministic"]
+        pings = absolute(self.input.path) if self.input.path is not None else None
+        return settings | {"paths": {"input": pings, "output": absolute(self.output)}}
 
     @property
     def draws(self) -> tuple[Draw, ...]:

@@ -8,9 +8,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter
 
-from vdr_spark.config.privacy import WEIGHT_UNIT, PrivacySettings
+from vdr_spark.config.privacy import PrivacySettings
 from vdr_spark.denoise.estimation.risk import Noise, estimated_risk
 from vdr_spark.privacy.mechanism import noise_variance
+from vdr_spark.units import WEIGHT_UNIT
 
 Slices = NDArray[np.float32]
 

@@ -23,9 +23,9 @@ from pings import cached_pings, configuration, is_written, say, scattered, size_
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from vdr_spark.collect.bounding import SampleKey, bounding_of
+from vdr_spark.collect.bounding import SampleKey, build_bounding
 from vdr_spark.collect.counting import count_bounded
-from vdr_spark.collect.source import source_of
+from vdr_spark.collect.source import open_source
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.config.settings import SparkSettings
 from vdr_spark.cost import tasks_for
@@ -101,10 +101,10 @@ def textbook(spark: SparkSession, config: ReleaseConfig) -> DataFrame:
 
 def ours(spark: SparkSession, config: ReleaseConfig) -> DataFrame:
     """What the collect stage does before it adds noise."""
-    grids, key = config.grids, SampleKey.drawn()
-    bounding = bounding_of(config.privacy, sum(grid.size for grid in grids), key)
+    grids, key = config.grids, SampleKey.generate()
+    bounding = build_bounding(config.privacy.bounding, config.privacy.bound, sum(grid.size for grid in grids), key)
     partitions = tasks_for(config.privacy.total, int(spark.conf.get("spark.sql.shuffle.partitions") or 200))
-    return count_bounded(source_of(spark, config.input, grids), grids, bounding, key, partitions)
+    return count_bounded(open_source(spark, config.input, grids), grids, bounding, key, partitions)
 
 
 def sum_of_counts(counts: DataFrame) -> int:
@@ -132,7 +132,7 @@ def measure(name: str, plan: Callable[[], DataFrame], total: Total | None, repea
 
 
 def measure_ours(spark: SparkSession, name: str, config: ReleaseConfig, total: Total | None, repeats: int) -> Measured:
-    with settings_of_spark(spark, source_of(spark, config.input, config.grids).arrow_settings):
+    with settings_of_spark(spark, open_source(spark, config.input, config.grids).arrow_settings):
         return measure(name, partial(ours, spark, config), total, repeats)
 
 

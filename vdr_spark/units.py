@@ -1,4 +1,4 @@
-"""The unit that weighted pings are counted in."""
+"""The unit of weighted counts, apart from everything else: tasks in Spark's Python workers need it and little more."""
 
 from __future__ import annotations
 

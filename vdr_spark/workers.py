@@ -4,7 +4,7 @@ Whatever goes wrong in a task, Spark carries its text to the driver, to logs and
 may quote what it stumbled over, an id or a place, so only its kind and the lines of our code leave a worker.
 
 Spark puts its own archives on the workers' import path, the 20 MB jar of its core among them, and before each task
-has Python read the directory of every archive again: a quarter of a second of pure waiting, a task. A worker that has
+has Python read the directory of every archive again: a quarter of a second of pure waiting per task. A worker that has
 begun our function has imported what it needs, so it forgets the archives, and later tasks begin at once.
 """
 
@@ -26,7 +26,7 @@ class TaskProblem(RuntimeError):
 
 
 def in_worker(task: ArrowTask) -> ArrowTask:
-    """For `mapInArrow`: the task, silent about data, in a worker that begins the next one without delay."""
+    """Wrap a task for `mapInArrow`: silent about data, in a worker that begins the next one without delay."""
 
     @wraps(task)
     def quick(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -42,11 +42,11 @@ def _silent(made: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     except TaskProblem:
         raise
     except Exception as problem:
-        raise TaskProblem(f"{type(problem).__name__} {whereabouts(problem)}") from None
+        raise TaskProblem(f"{type(problem).__name__} {locate_in_code(problem)}") from None
 
 
-def whereabouts(problem: Exception) -> str:
-    """Which lines of code it went through; nothing of what they worked on."""
+def locate_in_code(problem: Exception) -> str:
+    """List the lines of code an exception went through; nothing of what they worked on."""
     frames = traceback.extract_tb(problem.__traceback__)
     return "in " + ", ".join(f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames)
 

@@ -1,4 +1,4 @@
-"""How hostile pings are written and counted. Noise is off, so that every bounded count can be checked exactly."""
+"""How adversarial pings are written and counted. Noise is off, so that every bounded count can be checked exactly."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
 from tests.collect.test_stage import stored
-from vdr_spark.collect.bounding import SampleKey, bounding_of
+from vdr_spark.collect.bounding import SampleKey, build_bounding
 from vdr_spark.collect.counting import count_bounded
 from vdr_spark.collect.packed_counts import sum_packed
-from vdr_spark.collect.source import source_of
+from vdr_spark.collect.source import open_source
 from vdr_spark.collect.stage import collect
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.grid import Grid
@@ -47,10 +47,11 @@ def collected(spark: SparkSession, config: ReleaseConfig) -> NDArray[np.float64]
 
 
 def counted(spark: SparkSession, config: ReleaseConfig) -> NDArray[np.float64]:
-    """What the stage's tasks count, flat, without the book and the table: these take longer than the rest."""
-    grid, key = config.domain, SampleKey.drawn()
-    source = source_of(spark, config.input, config.grids)
-    packed = count_bounded(source, config.grids, bounding_of(config.privacy, grid.size, key), key, 2).toArrow()
+    """What the stage's tasks count, flat, without the ledger and the table: these take longer than the rest."""
+    grid, key = config.domain, SampleKey.generate()
+    source = open_source(spark, config.input, config.grids)
+    bounding = build_bounding(config.privacy.bounding, config.privacy.bound, grid.size, key)
+    packed = count_bounded(source, config.grids, bounding, key, 2).toArrow()
     layers = sum_packed(packed.to_batches(), grid.cells_per_side**2)
     counts = np.zeros((grid.slices, grid.cells_per_side**2))
     for layer, values in layers.items():

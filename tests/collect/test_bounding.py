@@ -11,44 +11,44 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from vdr_spark.collect import bounding
-from vdr_spark.collect.bounding import Bounding, Sample, SampleKey, Weight, bounding_of
+from vdr_spark.collect.bounding import Bounding, Sample, SampleKey, Weight, build_bounding
 from vdr_spark.collect.buckets import hash_ids
 from vdr_spark.collect.locate import Located
-from vdr_spark.config.privacy import WEIGHT_UNIT, PrivacySettings
+from vdr_spark.units import WEIGHT_UNIT
 
 CELL_BITS = 10
 KEY = SampleKey.seeded(3)
 Pings = list[tuple[int, int]]  # user, number of the ping; equal pairs are exact duplicates
 
 
-def words_of(bound: Bounding, pings: Pings, key: SampleKey = KEY) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
-    """Code and word of each ping. The cell of a ping is its number, so what is kept can be read off the counts."""
+def pack_pings(bound: Bounding, pings: Pings, key: SampleKey = KEY) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
+    """Pack pings: the code and the 64 bits of each. A ping's cell is its number, so counts tell what was kept."""
     users, numbers = np.array(pings, dtype=np.int64).reshape(-1, 2).T
     content = (np.full(len(users), 29.7).view(np.uint64), np.full(len(users), -95.3).view(np.uint64))
     located = Located(pa.array(users), numbers.copy(), (*content, (numbers * 1_000_000).view(np.uint64)))
-    return users.astype(np.int32), bound.words(located, hash_ids(pa.array(users), key.first))
+    return users.astype(np.int32), bound.pack(located, hash_ids(pa.array(users), key.first))
 
 
 def kept_by_user(bound: Bounding, pings: Pings) -> dict[int, Counter[int]]:
     """Of each user: by how many units each of their pings counts. Users are asked one by one, and all together."""
-    code, words = words_of(bound, pings)
+    code, packed = pack_pings(bound, pings)
     users = int(code.max(initial=-1)) + 1
-    alone = {user: tally(bound, 1, np.zeros((code == user).sum(), np.int32), words[code == user]) for user in {*code}}
-    assert sum(alone.values(), Counter()) == tally(bound, users, code, words)  # others do not matter
+    alone = {user: tally(bound, 1, np.zeros((code == user).sum(), np.int32), packed[code == user]) for user in {*code}}
+    assert sum(alone.values(), Counter()) == tally(bound, users, code, packed)  # others do not matter
     return alone
 
 
-def tally(bound: Bounding, users: int, code: NDArray[np.int32], words: NDArray[np.uint64]) -> Counter[int]:
-    cells, amounts = bound.counted(users, code, words)
+def tally(bound: Bounding, users: int, code: NDArray[np.int32], packed: NDArray[np.uint64]) -> Counter[int]:
+    cells, amounts = bound.count_cells(users, code, packed)
     counts: Counter[int] = Counter()
     for cell, amount in zip(cells.tolist(), [1] * len(cells) if amounts is None else amounts.tolist(), strict=True):
         counts[cell] += amount
     return counts
 
 
-def lowest_in_plain_python(sample: Sample, words: NDArray[np.uint64]) -> list[int]:
-    """The k words of lowest priority, each copy of a word with a number of its own."""
-    numbered = [(word, copy) for word, copies in Counter(words.tolist()).items() for copy in range(copies)]
+def lowest_in_plain_python(sample: Sample, packed: NDArray[np.uint64]) -> list[int]:
+    """The k packed pings of lowest priority, each copy of a word with a number of its own."""
+    numbered = [(word, copy) for word, copies in Counter(packed.tolist()).items() for copy in range(copies)]
     priority = {
         (word, copy): int(sample._priority(np.array([word], np.uint64), np.array([copy]))[0]) for word, copy in numbered
     }
@@ -78,24 +78,24 @@ def test_the_order_of_arrival_does_not_matter(pings: Pings, k: int, random: obje
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=60), st.integers(1, 12), keys)
 def test_equals_are_chosen_among_as_a_plain_sort_would(numbers: list[int], k: int, key: SampleKey) -> None:
     sample = Sample(k, CELL_BITS, key)
-    code, words = words_of(sample, [(0, number) for number in numbers])
-    expected = lowest_in_plain_python(sample, words)
-    assert sorted(sample._lowest_of_equals(words).tolist()) == expected
-    assert tally(sample, 1, code, words) == Counter(word % 2**CELL_BITS for word in expected)
+    code, packed = pack_pings(sample, [(0, number) for number in numbers])
+    expected = lowest_in_plain_python(sample, packed)
+    assert sorted(sample._keep_lowest_of_equals(packed).tolist()) == expected
+    assert tally(sample, 1, code, packed) == Counter(word % 2**CELL_BITS for word in expected)
 
 
-def test_words_that_agree_in_their_upper_half_only_are_told_apart() -> None:
+def test_packed_pings_that_agree_in_their_upper_half_only_are_told_apart() -> None:
     """The sort looks at 32 bits; a difference below them still decides, also between two different cells."""
     sample = Sample(1, CELL_BITS, KEY)
-    words = np.array([(5 << 32) + (2 << CELL_BITS) + 7, (5 << 32) + (1 << CELL_BITS) + 8, 6 << 32], np.uint64)
-    assert tally(sample, 1, np.zeros(3, np.int32), words) == {8: 1}
+    packed = np.array([(5 << 32) + (2 << CELL_BITS) + 7, (5 << 32) + (1 << CELL_BITS) + 8, 6 << 32], np.uint64)
+    assert tally(sample, 1, np.zeros(3, np.int32), packed) == {8: 1}
 
 
 def test_more_users_than_sixteen_bits_hold_are_bounded_each() -> None:
     users = 70_000
     bound = Sample(1, CELL_BITS, KEY)
-    code, words = words_of(bound, [(user, number) for number in range(2) for user in range(users)])
-    cells, _ = bound.counted(users, code, words)
+    code, packed = pack_pings(bound, [(user, number) for number in range(2) for user in range(users)])
+    cells, _ = bound.count_cells(users, code, packed)
     assert len(cells) == users
     assert abs(cells.sum() - users / 2) < 5 * np.sqrt(users) / 2
 
@@ -113,8 +113,8 @@ def test_every_ping_is_equally_likely_exact_duplicates_too(copies: list[int], k:
     for run in range(runs):
         key = SampleKey.seeded(run)
         sample = Sample(k, CELL_BITS, key)
-        _, words = words_of(sample, numbers, key)
-        cells, _ = sample.counted(1, np.zeros(len(words), np.int32), words)
+        _, packed = pack_pings(sample, numbers, key)
+        cells, _ = sample.count_cells(1, np.zeros(len(packed), np.int32), packed)
         kept += np.bincount(cells, minlength=len(copies))
     # Drawn without putting back, so the counts vary less than a multinomial's by this factor.
     narrower = (sum(copies) - k) / (sum(copies) - 1)
@@ -127,16 +127,16 @@ def test_two_users_with_the_same_pings_keep_different_ones() -> None:
     assert kept[0] != kept[1]
 
 
-def condensed_in_chunks(bound: Bounding, chunks: list[Pings]) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
-    fewer = [condensed(bound, 3, *words_of(bound, chunk)) for chunk in chunks]
-    return np.concatenate([code for code, _ in fewer]), np.concatenate([words for _, words in fewer])
+def prune_in_chunks(bound: Bounding, chunks: list[Pings]) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
+    fewer = [prune_pings(bound, 3, *pack_pings(bound, chunk)) for chunk in chunks]
+    return np.concatenate([code for code, _ in fewer]), np.concatenate([packed for _, packed in fewer])
 
 
-def condensed(
-    bound: Bounding, users: int, code: NDArray[np.int32], words: NDArray[np.uint64]
+def prune_pings(
+    bound: Bounding, users: int, code: NDArray[np.int32], packed: NDArray[np.uint64]
 ) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
     """What travels of a chunk."""
-    sizes, fewer = bound.condensed(np.bincount(code, minlength=users), words[np.argsort(code, kind="stable")])
+    sizes, fewer = bound.prune(np.bincount(code, minlength=users), packed[np.argsort(code, kind="stable")])
     assert sizes.sum() == len(fewer)
     return np.repeat(np.arange(users, dtype=np.int32), sizes), fewer
 
@@ -150,7 +150,7 @@ def condensed(
     st.integers(0, 2**32 - 1),
     st.booleans(),
 )
-def test_fewer_words_count_the_same(
+def test_pruned_pings_count_the_same(
     copies: list[int], k: int, key: SampleKey, chunks: int, seed: int, weighted: bool
 ) -> None:
     """Users of very many pings are thinned chunk by chunk, with any number of copies of a ping in any of them."""
@@ -161,42 +161,42 @@ def test_fewer_words_count_the_same(
     where = random.integers(0, chunks, len(everything))
     parts = [[ping for ping, place in zip(everything, where, strict=True) if place == chunk] for chunk in range(chunks)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bounding, "_HOT", 5)
+        patch.setattr(bounding, "_PRUNE_ABOVE", 5)
         patch.setattr(bounding, "_COPIES", 3)  # further ones come last
-        code, words = condensed_in_chunks(bound, parts)
-        assert tally(bound, 3, code, words) == tally(bound, 3, *words_of(bound, everything))
+        code, packed = prune_in_chunks(bound, parts)
+        assert tally(bound, 3, code, packed) == tally(bound, 3, *pack_pings(bound, everything))
 
 
 @pytest.mark.parametrize("bound", [Sample(10, CELL_BITS, KEY), Weight(10, CELL_BITS)], ids=["sample", "weight"])
-def test_of_a_user_with_very_many_pings_few_words_travel(bound: Bounding) -> None:
+def test_of_a_user_with_very_many_pings_few_are_left(bound: Bounding) -> None:
     many = [(0, number % 1000) for number in range(8000)] * 3  # 24 copies of 1000 pings
     distinct = [(0, number) for number in range(1000)]
     light = [(1, number) for number in range(50)]
-    code, words = words_of(bound, [*many, *light])
-    assert len(words) > 4 * bounding._HOT
-    fewer_code, _ = condensed(bound, 2, code, words)
+    code, packed = pack_pings(bound, [*many, *light])
+    assert len(packed) > 4 * bounding._PRUNE_ABOVE
+    fewer_code, _ = prune_pings(bound, 2, code, packed)
     assert (fewer_code == 1).sum() == len(light)
     assert (fewer_code == 0).sum() <= max(len(distinct), len(many) // 5)
 
 
 def test_a_sampled_user_of_distinct_pings_shrinks_to_a_small_multiple_of_k() -> None:
     sample = Sample(10, 20, KEY)
-    code, words = words_of(sample, [(0, number) for number in range(40_000)])
-    assert len(condensed(sample, 1, code, words)[1]) < 2 * bounding._COPIES * 10
-    assert tally(sample, 1, *condensed(sample, 1, code, words)) == tally(sample, 1, code, words)
+    code, packed = pack_pings(sample, [(0, number) for number in range(40_000)])
+    assert len(prune_pings(sample, 1, code, packed)[1]) < 2 * bounding._COPIES * 10
+    assert tally(sample, 1, *prune_pings(sample, 1, code, packed)) == tally(sample, 1, code, packed)
 
 
 def test_what_is_kept_does_not_depend_on_the_chunks_even_with_many_copies() -> None:
     sample = Sample(10, CELL_BITS, KEY)
     pings = [(0, number % 500) for number in range(20_000)]
-    whole = tally(sample, 3, *condensed_in_chunks(sample, [pings]))
-    halves = tally(sample, 3, *condensed_in_chunks(sample, [pings[:10_000], pings[10_000:]]))
+    whole = tally(sample, 3, *prune_in_chunks(sample, [pings]))
+    halves = tally(sample, 3, *prune_in_chunks(sample, [pings[:10_000], pings[10_000:]]))
     assert whole == halves
 
 
 def test_a_user_of_one_ping_in_very_many_copies_keeps_k() -> None:
     sample = Sample(10, CELL_BITS, KEY)
-    assert tally(sample, 3, *condensed_in_chunks(sample, [[(0, 5)] * 20_000])) == {5: 10}
+    assert tally(sample, 3, *prune_in_chunks(sample, [[(0, 5)] * 20_000])) == {5: 10}
 
 
 @given(pings, st.integers(1, 8))
@@ -219,7 +219,7 @@ def test_a_user_with_more_pings_than_units_adds_nothing_rather_than_too_much() -
 
 def test_weights_under_an_absurd_k_are_whole_pings() -> None:
     weight = Weight(2**45, CELL_BITS)
-    cells, amounts = weight.counted(1, np.zeros(1, np.int32), np.array([(3 << CELL_BITS) + 5], np.uint64))
+    cells, amounts = weight.count_cells(1, np.zeros(1, np.int32), np.array([(3 << CELL_BITS) + 5], np.uint64))
     assert amounts is not None
     assert amounts.dtype == np.int64
     assert (cells.tolist(), amounts.tolist()) == ([5], [3 * WEIGHT_UNIT])
@@ -227,13 +227,15 @@ def test_weights_under_an_absurd_k_are_whole_pings() -> None:
 
 @pytest.mark.parametrize(("cells", "bits"), [(1, 1), (2, 1), (1024, 10), (1025, 11)])
 def test_cell_numbers_fit_their_bits(cells: int, bits: int) -> None:
-    def privacy(how: str) -> PrivacySettings:
-        return PrivacySettings.model_validate({"epsilon": 1, "k": 5, "total_pings": 100, "budget": 1, "bounding": how})
-
-    assert bounding_of(privacy("sample"), cells, KEY) == Sample(5, bits, KEY)
-    assert bounding_of(privacy("weight"), cells, KEY) == Weight(5, bits)
+    assert build_bounding("sample", 5, cells, KEY) == Sample(5, bits, KEY)
+    assert build_bounding("weight", 5, cells, KEY) == Weight(5, bits)
 
 
-def test_keys_are_drawn_anew() -> None:
-    assert SampleKey.drawn() != SampleKey.drawn()
+def test_a_bounding_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ValueError, match="must be `sample` or `weight`, not 'clip'"):
+        build_bounding("clip", 5, 10, KEY)
+
+
+def test_keys_are_generated_anew() -> None:
+    assert SampleKey.generate() != SampleKey.generate()
     assert SampleKey.seeded(4) == SampleKey.seeded(4) != SampleKey.seeded(5)

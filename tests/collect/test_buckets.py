@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from vdr_spark.collect import buckets, counting
 from vdr_spark.collect.bounding import Sample, SampleKey
-from vdr_spark.collect.buckets import by_route_and_user, distinct_ids, hash_ids, pack_routes, unpack_routes
+from vdr_spark.collect.buckets import encode_ids, hash_ids, pack_buckets, sort_by_bucket_and_user, unpack_buckets
 from vdr_spark.collect.hashing import absorb, mix
 from vdr_spark.collect.packed_counts import sum_packed
 from vdr_spark.grid import Box, Grid
 
 Id = int | str
-Chunk = list[tuple[Id, int]]  # user, word
+Chunk = list[tuple[Id, int]]  # user, packed ping
 KEY = SampleKey.seeded(1)
 AWKWARD = [
     "",
@@ -44,66 +44,66 @@ AWKWARD = [
 ]
 
 
-def packed(chunk: Chunk, routes: int) -> pa.RecordBatch:
+def pack(chunk: Chunk, number: int) -> pa.RecordBatch:
     kind = pa.string() if isinstance(chunk[0][0], str) else pa.int64()
     user = pa.array([user for user, _ in chunk], kind).dictionary_encode()
-    route = (hash_ids(user.dictionary, KEY.first) % np.uint64(routes)).astype(np.int32)
-    words = np.array([word for _, word in chunk], dtype=np.uint64)
-    order, sizes, words = by_route_and_user(route, user.indices.to_numpy(), words)
-    return pack_routes(user.dictionary.take(pa.array(order)), route[order], sizes, words)
+    bucket = (hash_ids(user.dictionary, KEY.first) % np.uint64(number)).astype(np.int32)
+    packed = np.array([ping for _, ping in chunk], dtype=np.uint64)
+    order, sizes, packed = sort_by_bucket_and_user(bucket, user.indices.to_numpy(), packed)
+    return pack_buckets(user.dictionary.take(pa.array(order)), bucket[order], sizes, packed)
 
 
-def words_by_user(batches: Sequence[pa.RecordBatch]) -> list[tuple[int, ...]]:
-    """The words of each user, without the ids, which have done their work; sorted."""
+def pings_by_user(batches: Sequence[pa.RecordBatch]) -> list[tuple[int, ...]]:
+    """The packed of each user, without the ids, which have done their work; sorted."""
     found = []
-    for users, code, words in unpack_routes(batches):
+    for users, code, packed in unpack_buckets(batches):
         assert code.dtype == np.int32
-        found += [tuple(sorted(words[code == user].tolist())) for user in range(users)]
+        found += [tuple(sorted(packed[code == user].tolist())) for user in range(users)]
     return sorted(found)
 
 
 def expected(chunks: list[Chunk]) -> list[tuple[int, ...]]:
     everything = [ping for chunk in chunks for ping in chunk]
-    return sorted(tuple(sorted(word for of, word in everything if of == user)) for user in {of for of, _ in everything})
+    return sorted(tuple(sorted(ping for of, ping in everything if of == user)) for user in {of for of, _ in everything})
 
 
-word = st.integers(0, 2**64 - 1)
+ping = st.integers(0, 2**64 - 1)
 chunks_of_ids = st.one_of(
-    st.lists(st.lists(st.tuples(ids, word), min_size=1, max_size=25), min_size=1, max_size=4)
+    st.lists(st.lists(st.tuples(ids, ping), min_size=1, max_size=25), min_size=1, max_size=4)
     for ids in (st.integers(-(2**63), 2**63 - 1), st.integers(-2, 3), st.text(max_size=3), st.sampled_from(AWKWARD))
 )
 
 
 @given(chunks_of_ids, st.sampled_from([1, 2, 256, 2**15]))
-def test_every_user_gets_all_their_words_back(chunks: list[Chunk], routes: int) -> None:
-    """With a single route all ids are together, as users of one hash would be: the ids still keep them apart."""
-    assert words_by_user([packed(chunk, routes) for chunk in chunks]) == expected(chunks)
+def test_every_user_gets_all_their_pings_back(chunks: list[Chunk], number: int) -> None:
+    """With a single bucket all ids are together, as users of one hash would be: the ids still keep them apart."""
+    assert pings_by_user([pack(chunk, number) for chunk in chunks]) == expected(chunks)
 
 
 @given(chunks_of_ids, st.sampled_from([1, 3, 256]))
-def test_a_route_stands_once_in_a_batch(chunks: list[Chunk], routes: int) -> None:
+def test_a_bucket_stands_once_in_a_batch(chunks: list[Chunk], number: int) -> None:
     for chunk in chunks:
-        batch = packed(chunk, routes)
-        assert max(Counter(batch.column("route").to_pylist()).values()) == 1
+        batch = pack(chunk, number)
+        assert max(Counter(batch.column("bucket").to_pylist()).values()) == 1
         users = sum(len(sizes) // 4 for sizes in batch.column("sizes").to_pylist())
         assert users == len({user for user, _ in chunk})  # and each id once
 
 
 def test_a_user_of_several_chunks_has_one_code() -> None:
-    batches = [packed([("b", 1), ("a", 2)], 1), packed([("a", 3)], 1), packed([("c", 4), ("a", 5)], 1)]
-    ((users, code, words),) = unpack_routes(batches)
+    batches = [pack([("b", 1), ("a", 2)], 1), pack([("a", 3)], 1), pack([("c", 4), ("a", 5)], 1)]
+    ((users, code, packed),) = unpack_buckets(batches)
     assert users == 3
-    assert len({*code[np.isin(words, [2, 3, 5])].tolist()}) == 1
+    assert len({*code[np.isin(packed, [2, 3, 5])].tolist()}) == 1
     assert len({*code.tolist()}) == 3
 
 
-def test_a_user_whose_words_were_all_let_go_does_no_harm() -> None:
-    ids, routes = pa.array([10, 20, 30]), np.array([4, 5, 5], np.int32)
-    batch = pack_routes(ids, routes, np.array([1, 0, 1]), np.array([7, 8], np.uint64))
-    assert words_by_user([batch]) == [(), (7,), (8,)]
+def test_a_user_whose_pings_were_all_pruned_does_no_harm() -> None:
+    ids, bucket_of_id = pa.array([10, 20, 30]), np.array([4, 5, 5], np.int32)
+    batch = pack_buckets(ids, bucket_of_id, np.array([1, 0, 1]), np.array([7, 8], np.uint64))
+    assert pings_by_user([batch]) == [(), (7,), (8,)]
 
 
-def test_two_users_whose_hashes_meet_keep_k_pings_each(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_users_whose_hashes_collide_keep_k_pings_each(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bounded as one person they would share k, and the removal of one would change what is kept of the other."""
     monkeypatch.setattr(counting, "hash_ids", lambda ids, _: np.zeros(len(ids), dtype=np.uint64))
     grid = Grid(Box(0, 0, 1, 1), 2, datetime(2020, 1, 1, tzinfo=UTC), 3600, 1)
@@ -113,8 +113,8 @@ def test_two_users_whose_hashes_meet_keep_k_pings_each(monkeypatch: pytest.Monke
     for ids in (pa.array(["anna"] * 20 + ["otto"] * 20), pa.array([1] * 20 + [2] * 20)):
         where = pa.array([0.1] * 20 + [0.6] * 20)
         pings = pa.RecordBatch.from_arrays([ids, where, where, times], names=["user_id", "lat", "lon", "ts"])
-        routed = counting._router([grid], bounding, KEY, 256)([pings])
-        counts = sum_packed(counting._counter([grid], bounding)(routed), 4)
+        bucketed = counting.build_bucket_task([grid], bounding, KEY, 256)([pings])
+        counts = sum_packed(counting.build_count_task([grid], bounding)(bucketed), 4)
         assert counts[0].tolist() == [5, 0, 0, 5]
 
 
@@ -123,7 +123,7 @@ def test_two_users_whose_hashes_meet_keep_k_pings_each(monkeypatch: pytest.Monke
 def test_every_id_is_found_once_and_pings_point_at_theirs(repeats: int, kind: pa.DataType) -> None:
     plain = np.repeat(np.random.default_rng(0).permutation(120) - 50, repeats).tolist()
     users = pa.array(plain).cast(kind)
-    ids, code = distinct_ids(users)
+    ids, code = encode_ids(users)
     assert code.dtype == np.int32
     assert sorted(ids.to_pylist()) == sorted(set(users.to_pylist()))
     assert ids.take(pa.array(code)).to_pylist() == users.to_pylist()
@@ -131,7 +131,7 @@ def test_every_id_is_found_once_and_pings_point_at_theirs(repeats: int, kind: pa
 
 def test_long_ids_make_small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrow holds two gigabytes of text in one array."""
-    monkeypatch.setattr(counting, "_ID_BYTES_A_CHUNK", 1000)
+    monkeypatch.setattr(counting, "_ID_BYTES_PER_CHUNK", 1000)
     grid = Grid(Box(0, 0, 1, 1), 2, datetime(2020, 1, 1, tzinfo=UTC), 3600, 1)
     times = pa.array([int(grid.start.timestamp() * 1e6)] * 5).cast(pa.timestamp("us", "UTC"))
     where = pa.array([0.1] * 5)
@@ -167,12 +167,12 @@ def test_a_hash_is_the_words_of_a_text_absorbed_one_by_one() -> None:
 
 def test_offsets_that_arrow_cannot_hold_are_never_wrapped() -> None:
     with pytest.raises(OverflowError):
-        buckets._binary(np.empty(0, np.uint64), np.array([0, 2**28]))
+        buckets._as_binary(np.empty(0, np.uint64), np.array([0, 2**28]))
 
 
-def test_hashes_of_texts_fill_the_routes_evenly() -> None:
-    routes = hash_ids(pa.array([f"device-{number:06d}" for number in range(64_000)]), 3) % np.uint64(256)
-    assert abs(np.bincount(routes.astype(int), minlength=256) - 250).max() < 6 * 250**0.5
+def test_hashes_of_texts_fill_the_buckets_evenly() -> None:
+    filled = hash_ids(pa.array([f"device-{number:06d}" for number in range(64_000)]), 3) % np.uint64(256)
+    assert abs(np.bincount(filled.astype(int), minlength=256) - 250).max() < 6 * 250**0.5
 
 
 def test_ids_of_any_width_hash_alike() -> None:

@@ -27,10 +27,10 @@ from pyspark.sql import functions as F
 from vdr_spark.collect.bounding import Bounding, Sample, SampleKey, Weight
 from vdr_spark.collect.counting import count_bounded
 from vdr_spark.collect.packed_counts import sum_packed
-from vdr_spark.collect.source import ThroughSpark, source_of
-from vdr_spark.config.privacy import WEIGHT_UNIT
+from vdr_spark.collect.source import SparkSource, open_source
 from vdr_spark.config.settings import InputSettings
 from vdr_spark.grid import Box, Grid
+from vdr_spark.units import WEIGHT_UNIT
 
 SIDE, SLICES, K = 4, 6, 8
 GRID = Grid(Box(0, 0, 1, 1), SIDE, datetime(2020, 1, 1, tzinfo=UTC), 3600, SLICES)
@@ -85,7 +85,7 @@ def test_counts_do_not_depend_on_how_the_work_is_cut(
     for files, partitions, reader in ((1, 1, "direct"), (3, 5, "direct"), (2, 2, "spark")):
         shuffled = pings.sample(frac=1, random_state=files)
         settings = write_in_files(shuffled, tmp_path / str(files), files).model_copy(update={"reader": reader})
-        source = source_of(spark, settings, [GRID])
+        source = open_source(spark, settings, [GRID])
         tensors.append(tensor_of(count_bounded(source, [GRID], bounding, KEY, partitions)))
     assert all((tensor == tensors[0]).all() for tensor in tensors)
     if isinstance(bounding, Sample):
@@ -100,7 +100,7 @@ def test_a_user_is_bounded_over_all_grids_together(spark: SparkSession, tmp_path
     here = pings_of_users(text=False)
     settings = write_in_files(pd.concat([here, here.assign(lat=here.lat + 5, lon=here.lon + 5)]), tmp_path / "in", 2)
     grids = [GRID, there]
-    packed = count_bounded(source_of(spark, settings, grids), grids, Sample(K, 8, KEY), KEY, 3)
+    packed = count_bounded(open_source(spark, settings, grids), grids, Sample(K, 8, KEY), KEY, 3)
     layers = sum_packed(packed.toArrow().to_batches(), SIDE**2)
     counts = sum(layers.values())[: len(PINGS_OF_USER)]
     assert counts.tolist() == [min(K, 2 * n) for n in PINGS_OF_USER]
@@ -120,7 +120,7 @@ def first_and_second_run(spark: SparkSession, rows: pd.DataFrame) -> Sequence[Da
 
 def test_slices_of_two_evaluations_together_hold_one_choice(spark: SparkSession) -> None:
     first, second = (
-        count_bounded(ThroughSpark(pings, [GRID]), [GRID], BOUNDINGS[0], KEY, 3)
+        count_bounded(SparkSource(pings, [GRID]), [GRID], BOUNDINGS[0], KEY, 3)
         for pings in first_and_second_run(spark, pings_of_users(text=False))
     )
     mixed = tensor_of(half(first, odd=False), half(second, odd=True))
@@ -156,7 +156,7 @@ from pyspark import TaskContext
 from pyspark.sql import SparkSession
 from tests.collect.test_counting import BOUNDINGS, GRID, KEY, tensor_of
 from vdr_spark.collect.counting import count_bounded
-from vdr_spark.collect.source import ThroughSpark
+from vdr_spark.collect.source import SparkSource
 
 folder = sys.argv[1]
 conf = {
@@ -177,7 +177,7 @@ def first_time(name):
     return True
 
 
-class Unlucky(ThroughSpark):
+class Unlucky(SparkSource):
     def map(self, task, schema):
         misfortune = self.misfortune
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vdr_spark.arrays import Integers
 from vdr_spark.collect import packed_counts
 from vdr_spark.collect.packed_counts import add_up, pack_counts, sum_packed
-from vdr_spark.collect.sorting import Integers
 
 CELLS, PER_LAYER = 45, 9
 Part = list[tuple[int, int]]  # cell, amount
@@ -26,9 +26,9 @@ def by_hand(tasks: list[Part]) -> dict[int, int]:
 
 @given(parts)
 def test_adding_in_an_array_and_by_sorting_agree(tasks: list[Part]) -> None:
-    for dense_from in (0, 10**9):  # never in an array; always
+    for cells_per_number in (0, 10**9):  # never in an array; always
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(packed_counts, "_DENSE_FROM", dense_from)
+            patch.setattr(packed_counts, "_MAX_CELLS_PER_NUMBER", cells_per_number)
             cells, counts = add_up([as_arrays(task) for task in tasks], CELLS)
         assert (np.diff(cells) > 0).all()
         assert dict(zip(cells.tolist(), counts.tolist(), strict=True)) == by_hand(tasks)
@@ -38,16 +38,16 @@ def test_adding_in_an_array_and_by_sorting_agree(tasks: list[Part]) -> None:
 @given(parts)
 def test_no_amount_is_one_each(tasks: list[Part]) -> None:
     ones = [(as_arrays(task)[0], None) for task in tasks]
-    for dense_from in (0, 10**9):
+    for cells_per_number in (0, 10**9):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(packed_counts, "_DENSE_FROM", dense_from)
+            patch.setattr(packed_counts, "_MAX_CELLS_PER_NUMBER", cells_per_number)
             cells, counts = add_up(ones, CELLS)
         expected = by_hand([[(cell, 1) for cell, _ in task] for task in tasks])
         assert dict(zip(cells.tolist(), counts.tolist(), strict=True)) == expected
 
 
 @given(parts)
-def test_packed_and_summed_is_counted(tasks: list[Part]) -> None:
+def test_what_is_packed_and_summed_is_the_count(tasks: list[Part]) -> None:
     """Each task packs its own counts; the sum over tasks is the count of all."""
     batches = [batch for task in tasks for batch in pack_counts(*add_up([as_arrays(task)], CELLS), PER_LAYER)]
     totals = sum_packed(batches, PER_LAYER)
@@ -59,7 +59,7 @@ def test_packed_and_summed_is_counted(tasks: list[Part]) -> None:
         assert (total == expected[layer * PER_LAYER : (layer + 1) * PER_LAYER]).all()
 
 
-def test_a_task_packs_one_row_a_layer() -> None:
+def test_a_task_packs_one_row_per_layer() -> None:
     cells = np.array([0, 8, 9, 44], dtype=np.int64)
     layers = [batch.column("layer").to_pylist() for batch in pack_counts(cells, np.ones_like(cells), PER_LAYER)]
     assert layers == [[0], [1], [4]]

@@ -11,11 +11,12 @@ import pytest
 from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
-from vdr_spark.collect import source as source_module
+from vdr_spark.collect import parquet_splits
 from vdr_spark.collect.bounding import Sample, SampleKey
 from vdr_spark.collect.counting import count_bounded
 from vdr_spark.collect.packed_counts import sum_packed
-from vdr_spark.collect.source import DirectParquet, Source, Split, ThroughSpark, read_split, source_of, splits_of
+from vdr_spark.collect.parquet_splits import Split, read_split, split_file
+from vdr_spark.collect.source import DirectSource, Source, SparkSource, open_source
 from vdr_spark.config.settings import InputSettings
 from vdr_spark.errors import InvalidInput
 from vdr_spark.grid import Box, Grid
@@ -49,8 +50,8 @@ def test_splits_read_each_row_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     file = tmp_path / "many.parquet"
     pq.write_table(table, file, row_group_size=50)
     for size in (97, 1000, 4096, file.stat().st_size - 1, file.stat().st_size, 10**9):
-        monkeypatch.setattr(source_module, "_SPLIT", size)
-        splits = list(splits_of(file.as_uri()))
+        monkeypatch.setattr(parquet_splits, "_BYTES_PER_SPLIT", size)
+        splits = list(split_file(file.as_uri()))
         read = [batch.column("user_id").to_pylist() for split in splits for batch in read_split(split, OURS, "bigint")]
         assert sorted(user for part in read for user in part) == list(range(600))
         if size == 4096:
@@ -109,7 +110,7 @@ def test_nanoseconds_beside_microseconds_count_as_spark_counts_them(
             pq.write_table(table, tmp_path / name / f"{number}.parquet")
 
     def slices(name: str, reader: str) -> NDArray[np.int64]:
-        source = source_of(spark, InputSettings(path=str(tmp_path / name), reader=reader), [grid])
+        source = open_source(spark, InputSettings(path=str(tmp_path / name), reader=reader), [grid])
         rows = count_bounded(source, [grid], Sample(10**6, 6, KEY), KEY, 2).toArrow().to_batches()
         found = sum_packed(rows, 16)
         return np.array([found[layer].sum() for layer in range(grid.slices)])
@@ -175,13 +176,13 @@ def test_both_ways_of_reading_count_the_same(spark: SparkSession, tmp_path: Path
     folder.mkdir()
     pq.write_table(pings(ids=ids), folder / "part=1.parquet", row_group_size=100)
     pq.write_table(pings(ids=ids, seed=1), folder / "part-2.parquet", use_deprecated_int96_timestamps=True)
-    direct, through_spark = (
-        source_of(spark, InputSettings(path=str(folder), reader=reader), [GRID]) for reader in ("auto", "spark")
+    direct, by_spark = (
+        open_source(spark, InputSettings(path=str(folder), reader=reader), [GRID]) for reader in ("auto", "spark")
     )
-    assert isinstance(direct, DirectParquet)
-    assert isinstance(through_spark, ThroughSpark)
-    assert direct.id_type == through_spark.id_type == ("string" if ids == pa.string() else "bigint")
-    assert counted(direct) == counted(through_spark)
+    assert isinstance(direct, DirectSource)
+    assert isinstance(by_spark, SparkSource)
+    assert direct.id_type == by_spark.id_type == ("string" if ids == pa.string() else "bigint")
+    assert counted(direct) == counted(by_spark)
     assert sum(map(sum, counted(direct).values())) > 50
 
 
@@ -191,7 +192,7 @@ def test_text_with_a_collation_is_text(spark: SparkSession, tmp_path: Path) -> N
     ids = f"select col1 collate UTF8_LCASE user_id, double(col2) lat, double(col2) lon from {rows}"
     spark.sql(f"select *, timestamp'2020-01-01 00:10:00' ts from ({ids})").write.parquet(str(tmp_path / "pings"))
     for reader in ("auto", "spark"):
-        source = source_of(spark, InputSettings(path=str(tmp_path / "pings"), reader=reader), [GRID])
+        source = open_source(spark, InputSettings(path=str(tmp_path / "pings"), reader=reader), [GRID])
         assert source.id_type == "string"
         one_each = count_bounded(source, [GRID], Sample(1, 6, KEY), KEY, 2).toArrow().to_batches()
         assert sum_packed(one_each, 16)[0].sum() == 5
@@ -226,30 +227,30 @@ def as_text_degrees(_: SparkSession, folder: Path, table: pa.Table) -> InputSett
 
 
 @pytest.mark.parametrize("written", [as_delta, as_csv, as_user_folders, as_wall_clocks, as_text_degrees])
-def test_what_needs_spark_goes_through_spark(
+def test_what_needs_spark_goes_by_spark(
     spark: SparkSession, tmp_path: Path, written: Callable[[SparkSession, Path, pa.Table], InputSettings]
 ) -> None:
     """With the counts of the same pings in plain Parquet, but for the type of ids, which decides what is kept."""
     table = pings(ids=pa.string() if written in (as_csv, as_user_folders) else pa.int64())
     settings = written(spark, tmp_path / "input", table)
-    source = source_of(spark, settings, [GRID])
-    assert isinstance(source, ThroughSpark)
+    source = open_source(spark, settings, [GRID])
+    assert isinstance(source, SparkSource)
     pq.write_table(table, tmp_path / "plain.parquet")
-    plain = source_of(spark, InputSettings(path=str(tmp_path / "plain.parquet")), [GRID])
-    assert isinstance(plain, DirectParquet)
+    plain = open_source(spark, InputSettings(path=str(tmp_path / "plain.parquet")), [GRID])
+    assert isinstance(plain, DirectSource)
     assert counted(source) == counted(plain)
     with pytest.raises(InvalidInput, match=r"input\.reader: `direct` needs plain Parquet files .* Set it to `auto`"):
-        source_of(spark, settings.model_copy(update={"reader": "direct"}), [GRID])
+        open_source(spark, settings.model_copy(update={"reader": "direct"}), [GRID])
 
 
 def test_rows_deleted_from_a_delta_table_stay_deleted(spark: SparkSession, tmp_path: Path) -> None:
     settings = as_delta(spark, tmp_path / "table", pings())
     spark.sql(f"DELETE FROM delta.`{settings.path}` WHERE user_id >= 1")
-    counts = counted(source_of(spark, settings, [GRID]))
+    counts = counted(open_source(spark, settings, [GRID]))
     assert sum(map(sum, counts.values())) == 7
 
 
 def test_a_folder_of_no_pings_gives_no_counts(spark: SparkSession, tmp_path: Path) -> None:
     pq.write_table(pings().slice(0, 0), tmp_path / "empty.parquet")
     for reader in ("direct", "spark"):
-        assert counted(source_of(spark, InputSettings(path=str(tmp_path), reader=reader), [GRID])) == {}
+        assert counted(open_source(spark, InputSettings(path=str(tmp_path), reader=reader), [GRID])) == {}

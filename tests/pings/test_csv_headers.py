@@ -11,7 +11,7 @@ import fsspec
 import pytest
 
 from vdr_spark.errors import InvalidInput
-from vdr_spark.pings.csv_headers import LONGEST_LINE, check_headers, first_line
+from vdr_spark.pings.csv_headers import MAX_LINE_BYTES, check_headers, find_first_line
 
 HEADER = b"user_id,lat,lon,ts"
 SECRET = "s3cret-person"
@@ -46,14 +46,14 @@ def refusal(files: list[str]) -> str:
         (b"", b""),
         (BOM, b""),
         (b" \r\n\n ", b""),
-        (b"x" * LONGEST_LINE, b"x" * LONGEST_LINE),
-        (b"x" * (LONGEST_LINE + 1), None),
-        (b"\n" * (LONGEST_LINE + 1), None),
-        (HEADER + b"\n" + b"x" * LONGEST_LINE, HEADER),
+        (b"x" * MAX_LINE_BYTES, b"x" * MAX_LINE_BYTES),
+        (b"x" * (MAX_LINE_BYTES + 1), None),
+        (b"\n" * (MAX_LINE_BYTES + 1), None),
+        (HEADER + b"\n" + b"x" * MAX_LINE_BYTES, HEADER),
     ],
 )
 def test_the_first_line_is_the_first_that_is_not_blank(head: bytes, line: bytes | None) -> None:
-    assert first_line(head) == line
+    assert find_first_line(head) == line
 
 
 def test_the_same_header_may_be_packed_in_any_way(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_the_same_header_may_be_packed_in_any_way(tmp_path: Path) -> None:
         b"user_id,lat,lon,ts,more",
         b'"user_id",lat,lon,ts',
         f"{SECRET},29.7604,-95.3698,2020-01-07".encode(),
-        b"x" * (LONGEST_LINE + 1),
+        b"x" * (MAX_LINE_BYTES + 1),
     ],
 )
 @pytest.mark.parametrize(("suffix", "pack"), [("", UNCHANGED), (".gz", gzip.compress), (".bz2", bz2.compress)])

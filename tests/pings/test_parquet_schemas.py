@@ -7,17 +7,17 @@ import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql.types import DataType, LongType, StringType, TimestampType
 
 from vdr_spark.errors import InvalidInput
-from vdr_spark.pings.parquet_schemas import check_types, column_in, parquet_file, sort_of
+from vdr_spark.pings.parquet_schemas import compare_types
+from vdr_spark.pings.parquet_types import classify_column, find_column, open_parquet
 
 ONE = pa.array([1])
 
 
 def sort(folder: Path, values: pa.Array, **options: Any) -> str:
     pq.write_table(pa.table({"x": values}), folder / "x.parquet", **options)
-    return sort_of(parquet_file(folder / "x.parquet"), "x")
+    return classify_column(open_parquet(folder / "x.parquet"), "x")
 
 
 def files(folder: Path, *values: pa.Array) -> list[str]:
@@ -26,9 +26,9 @@ def files(folder: Path, *values: pa.Array) -> list[str]:
     return [(folder / f"anna{number}.parquet").as_uri() for number in range(len(values))]
 
 
-def refusal(uris: list[str], kind: DataType) -> str:
+def refusal(uris: list[str]) -> str:
     with pytest.raises(InvalidInput) as caught:
-        check_types(uris, {"x": kind}, "the folder")
+        compare_types(uris, ["x"], "the folder")
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
     assert "anna" not in str(caught.value)
     return str(caught.value)
@@ -58,37 +58,45 @@ def test_how_values_are_packed_is_no_type(tmp_path: Path) -> None:
 
 def test_names_are_found_as_spark_finds_them(tmp_path: Path) -> None:
     pq.write_table(pa.table([ONE, ONE, ONE, ONE], names=["a", "A", "B", "c"]), tmp_path / "x.parquet")
-    file = parquet_file(tmp_path / "x.parquet")
-    assert [column_in(file, name) for name in ("a", "A", "b", "C", "d")] == ["a", "A", "B", "c", None]
+    file = open_parquet(tmp_path / "x.parquet")
+    assert [find_column(file, name) for name in ("a", "A", "b", "C", "d")] == ["a", "A", "B", "c", None]
     pq.write_table(pa.table([ONE, ONE], names=["aB", "Ab"]), tmp_path / "y.parquet")
     with pytest.raises(pa.ArrowInvalid):
-        column_in(parquet_file(tmp_path / "y.parquet"), "ab")
+        find_column(open_parquet(tmp_path / "y.parquet"), "ab")
 
 
 def test_files_of_one_sort_pass(tmp_path: Path) -> None:
-    check_types([], {"x": LongType()}, "the folder")
-    check_types(files(tmp_path, ONE, ONE.cast(pa.int8())), {"x": LongType(), "missing": StringType()}, "the folder")
+    assert compare_types([], ["x"], "the folder") == {"x": set()}
+    both = files(tmp_path, ONE, ONE.cast(pa.int8()))
+    assert compare_types(both, ["x", "missing"], "the folder") == {"x": {"whole number"}, "missing": set()}
 
 
 def test_files_of_two_sorts_are_refused(tmp_path: Path) -> None:
-    said = refusal(files(tmp_path, ONE, ONE.cast(pa.string()), ONE), LongType())
+    said = refusal(files(tmp_path, ONE, ONE.cast(pa.string()), ONE))
     assert "column `x` of the folder has in some files other types than the other files' (text, whole number)" in said
 
 
-def test_nanoseconds_are_a_sort_of_their_own_where_spark_takes_them_for_numbers(tmp_path: Path) -> None:
-    both = files(tmp_path, ONE.cast(pa.timestamp("ns", "UTC")), ONE.cast(pa.timestamp("us", "UTC")))
-    assert "instant in nanoseconds" in refusal(both, LongType())
-    check_types(both[::-1], {"x": TimestampType()}, "the folder")
+@pytest.mark.parametrize(("zone", "sort"), [("UTC", "instant"), (None, "wall clock")])
+def test_two_units_of_time_are_told_whatever_the_order_of_files(tmp_path: Path, zone: str | None, sort: str) -> None:
+    both = files(tmp_path, ONE.cast(pa.timestamp("ns", zone)), ONE.cast(pa.timestamp("us", zone)))
+    for uris in (both, both[::-1]):
+        assert compare_types(uris, ["x"], "the folder") == {"x": {sort, f"{sort} in nanoseconds"}}
+
+
+def test_nanoseconds_of_clocks_and_of_instants_are_two_sorts(tmp_path: Path) -> None:
+    said = refusal(files(tmp_path, ONE.cast(pa.timestamp("ns", "UTC")), ONE.cast(pa.timestamp("ns"))))
+    assert "(instant in nanoseconds, wall clock in nanoseconds)" in said
 
 
 def test_a_damaged_file_is_left_to_whoever_reads_it(tmp_path: Path) -> None:
     (tmp_path / "torn.parquet").write_bytes(b"PAR1 and no more")
-    check_types([*files(tmp_path, ONE), (tmp_path / "torn.parquet").as_uri()], {"x": LongType()}, "the folder")
+    uris = [*files(tmp_path, ONE), (tmp_path / "torn.parquet").as_uri()]
+    assert compare_types(uris, ["x"], "the folder") == {"x": {"whole number"}}
 
 
 def test_a_file_that_the_driver_does_not_reach_is_a_sentence(tmp_path: Path) -> None:
-    assert "cannot be read on the driver" in refusal([(tmp_path / "anna.parquet").as_uri()], LongType())
-    assert "install fsspec's package" in refusal(["nowhere://bucket/anna.parquet"], LongType())
+    assert "cannot be read on the driver" in refusal([(tmp_path / "anna.parquet").as_uri()])
+    assert "install fsspec's package" in refusal(["nowhere://bucket/anna.parquet"])
 
 
 def test_files_in_an_object_store(tmp_path: Path) -> None:
@@ -97,5 +105,5 @@ def test_files_in_an_object_store(tmp_path: Path) -> None:
     for number in range(2):
         store.pipe(f"/footers/anna 100% {number}.parquet", (tmp_path / f"anna{number}.parquet").read_bytes())
     uris = [f"memory://footers/anna%20100%25%20{number}.parquet" for number in range(2)]
-    check_types(uris[:1], {"x": LongType()}, "the bucket")
-    assert "(text, whole number)" in refusal(uris, LongType())
+    compare_types(uris[:1], ["x"], "the bucket")
+    assert "(text, whole number)" in refusal(uris)

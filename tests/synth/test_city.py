@@ -27,7 +27,7 @@ def town() -> Town:
 
 @pytest.fixture(scope="module")
 def pings(town: Town) -> Pings:
-    return town.block(rng(), 3000, LAW)
+    return town.sample_block(rng(), 3000, LAW)
 
 
 def test_nearly_all_pings_are_in_the_domain_and_all_in_the_period(pings: Pings) -> None:
@@ -40,20 +40,20 @@ def test_nearly_all_pings_are_in_the_domain_and_all_in_the_period(pings: Pings) 
 def test_boxes_of_any_size_and_shape() -> None:
     for box in (Box.around(0, 0, 900), Box(50.0, 8.0, 50.1, 9.0), Box(-10.0, 20.0, 10.0, 40.0)):
         grid = Grid(box, 16, GRID.start, 3600, 30)
-        drawn = Town.of(3, grid).block(rng(), 200, LAW)
+        drawn = Town.of(3, grid).sample_block(rng(), 200, LAW)
         assert (grid.cell_of(drawn.lat, drawn.lon, drawn.ts_us) < 0).mean() < 0.1
 
 
 def test_homes_and_jobs_keep_out_of_the_river(town: Town) -> None:
     ground = town.city.ground
     for density in (town.city.homes, town.city.jobs):
-        points = density.draw(rng(), 20_000)
+        points = density.sample(rng(), 20_000)
         away = np.abs(points[:, 1] - ground.river_at(points[:, 0]))
         assert (away < ground.river_width / 4).mean() < 0.001
 
 
 def test_routes_cross_the_river_on_bridges_only(town: Town) -> None:
-    start, goal = town.city.homes.draw(rng(1), 4000), town.city.jobs.draw(rng(2), 4000)
+    start, goal = town.city.homes.sample(rng(1), 4000), town.city.jobs.sample(rng(2), 4000)
     routes = town.roads.routes(rng(3), start, goal)
     trip = np.repeat(np.arange(4000), 20)
     at = town.roads.positions(routes, trip, rng(4).random(len(trip)))
@@ -64,7 +64,7 @@ def test_routes_cross_the_river_on_bridges_only(town: Town) -> None:
 
 
 def test_routes_begin_and_end_where_they_should(town: Town) -> None:
-    start, goal = town.city.homes.draw(rng(1), 500), town.city.jobs.draw(rng(2), 500)
+    start, goal = town.city.homes.sample(rng(1), 500), town.city.jobs.sample(rng(2), 500)
     routes = town.roads.routes(rng(3), start, goal)
     trips = np.arange(500)
     for share, ends in ((0.0, start), (1 - 1e-9, goal)):
@@ -75,7 +75,7 @@ def test_routes_begin_and_end_where_they_should(town: Town) -> None:
 
 
 def test_homes_stand_along_streets(town: Town) -> None:
-    points = town.city.homes.draw(rng(1), 5000)
+    points = town.city.homes.sample(rng(1), 5000)
     homes = town.roads.along_streets(rng(2), points)
     spacing = town.roads.spacing
     parts = town.roads.parts[tuple((np.floor(points / spacing).astype(int) % 64).T)]  # (n, 2)
@@ -133,6 +133,6 @@ def test_the_city_is_uneven_as_cities_are(pings: Pings) -> None:
 
 def test_one_person_with_ninety_thousand_pings(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PowerLaw, "sample", lambda _law, _rng, size: np.full(size, 90_000))
-    pings = town.block(rng(), 1, LAW)
+    pings = town.sample_block(rng(), 1, LAW)
     assert len(pings) == 90_000
     assert (GRID.cell_of(pings.lat, pings.lon, pings.ts_us) < 0).mean() < 0.05

@@ -12,8 +12,9 @@ from pyspark.sql import functions as F
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.pings.readers import read_pings
-from vdr_spark.synth import generate
-from vdr_spark.synth.generate import draw_block, synthesize, write_synthetic
+from vdr_spark.synth import blocks, generate
+from vdr_spark.synth.blocks import sample_block, to_batches
+from vdr_spark.synth.generate import synthesize, write_synthetic
 
 
 def config(path: Path, **changes: object) -> ReleaseConfig:
@@ -45,11 +46,11 @@ def files(folder: Path) -> dict[str, bytes]:
 def test_the_same_pings_however_the_work_is_cut(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    monkeypatch.setattr(generate, "_PINGS_A_BLOCK", 400)
+    monkeypatch.setattr(generate, "_PINGS_PER_BLOCK", 400)
     settings = config(tmp_path / "p", synth={"kind": kind, "pings": 4_000, "cutoff": 2_000, "seed": 5})
     assert settings.synth is not None
     many = synthesize(spark, settings.synth, settings.domain)
-    monkeypatch.setattr(generate, "_BLOCKS_A_TASK", 1)
+    monkeypatch.setattr(generate, "_BLOCKS_PER_TASK", 1)
     more = synthesize(spark, settings.synth, settings.domain)
     assert many.rdd.getNumPartitions() != more.rdd.getNumPartitions()
     found = fingerprint(many)
@@ -93,17 +94,17 @@ def test_instants_survive_a_session_in_another_zone(spark: SparkSession, tmp_pat
 def test_a_block_is_in_order_of_time_and_not_of_people(tmp_path: Path) -> None:
     given = config(tmp_path / "p")
     assert given.synth is not None
-    pings = draw_block(given.synth, given.domain, block=3, users=100)
+    pings = sample_block(generate._population(given.synth), given.domain, block=3, users=100)
     assert (np.diff(pings.ts_us) >= 0).all()
     assert (np.diff(pings.user) != 0).mean() > 0.5
 
 
 def test_batches_are_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(generate, "_ROWS_A_BATCH", 1000)
+    monkeypatch.setattr(blocks, "_ROWS_PER_BATCH", 1000)
     given = config(tmp_path / "p")
     assert given.synth is not None
-    pings = draw_block(given.synth, given.domain, block=0, users=60)
-    batches = list(generate._batches(pings, first_user=7000))
+    pings = sample_block(generate._population(given.synth), given.domain, block=0, users=60)
+    batches = list(to_batches(pings, first_user=7000))
     assert len(batches) > 1
     assert max(batch.num_rows for batch in batches) == 1000
     assert sum(batch.num_rows for batch in batches) == len(pings)

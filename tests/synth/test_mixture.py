@@ -18,7 +18,7 @@ def plan(components: int = 50, weights: str = "equal", sigma: float = 2.0, seed:
 
 def draw(mixture: Mixture, users: int = 300) -> np.ndarray:
     """Cells (slice, y, x) of a block's pings; every one of them is inside. (n, 3)"""
-    pings = mixture.block(np.random.Generator(np.random.PCG64(5)), users, LAW, GRID)
+    pings = mixture.sample_block(np.random.Generator(np.random.PCG64(5)), users, LAW, GRID)
     flat = GRID.cell_of(pings.lat, pings.lon, pings.ts_us)
     assert (flat >= 0).all()
     return np.stack(np.unravel_index(flat, GRID.shape), axis=1)

@@ -1,11 +1,11 @@
 """Pings on their way to the task that bounds their user: packed rows through the shuffle.
 
-Users are spread over *routes* by a hash of their id, and a packed row holds all pings of one chunk on one route: the
-ids of their users once each, how many pings each of them has, and a word for every ping (`collect.bounding`), user
-by user. All of it is binary, because Spark takes lists apart number by number: eight bytes a ping, and for each user
-of a chunk four and the id (eight, or a text and four).
+Users are spread over *buckets* by a hash of their id, and a packed row holds all pings of one chunk in one bucket: the
+ids of their users once each, how many pings each of them has, and every ping in 64 bits (`collect.bounding`), user by
+user. All of it is binary, because Spark takes lists apart number by number: eight bytes per ping, and for each user of
+a chunk four and the id (eight, or a text and four).
 
-The hash only chooses the way. Users are told apart by their ids themselves: two users whose hashes meet would
+The hash only chooses the bucket. Users are told apart by their ids themselves: two users whose hashes collide would
 otherwise be bounded as one person, and the removal of one could change what is kept of the other, a sensitivity of 2k.
 """
 
@@ -16,128 +16,141 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from vdr_spark.arrays import Integers
 from vdr_spark.collect.hashing import absorb, mix
-from vdr_spark.collect.sorting import Codes, Integers, Words, order_by
+from vdr_spark.collect.sorting import Codes, Hashes, PackedPings, order_by
 
-MOST_ROUTES = 1 << 15
-ROUTED_SCHEMA = "route int, users binary, lengths binary, sizes binary, words binary"
-"""Of packed rows, in Spark's words. `lengths` of ids are empty where ids are numbers."""
+MAX_BUCKETS = 1 << 15
+BUCKET_SCHEMA = "bucket int, users binary, lengths binary, sizes binary, pings binary"
+"""The columns of packed rows, as Spark spells them. `lengths` of ids are empty where ids are numbers."""
 
-_LOOKED_AT = 4096  # ids, to guess how often they repeat
-_LONG = 256  # bytes; longer texts are hashed one by one
+_IDS_TO_SAMPLE = 4096  # to guess how often they repeat
+_MAX_BYTES_AT_ONCE = 256  # longer texts are hashed one by one
 
 Bytes = NDArray[np.uint8]
 
 
-def distinct_ids(users: pa.Array) -> tuple[pa.Array, Codes]:
-    """The ids that occur, once each, and which of them stands where. (n,) -> (d,), (n,)"""
-    if pa.types.is_integer(users.type) and _mostly_distinct(users[:_LOOKED_AT]):
-        # Arrow's table of many new numbers costs three times as much as pandas', and a third with few.
+def encode_ids(users: pa.Array) -> tuple[pa.Array, Codes]:
+    """Return the ids that occur, once each, and which of them stands where. (n,) -> (d,), (n,)"""
+    if pa.types.is_integer(users.type) and _are_mostly_distinct(users[:_IDS_TO_SAMPLE]):
+        # Arrow's table of many new numbers costs three times as much as that of pandas, and as little with few. pandas
+        # takes a second to import, so only workers that have use for it pay; a radix sort took up to 2.5 times as long.
+        import pandas as pd
+
         code, ids = pd.factorize(users.to_numpy())
         return pa.array(ids), code.astype(np.int32)
     encoded = users.dictionary_encode()
     return encoded.dictionary, encoded.indices.to_numpy()
 
 
-def _mostly_distinct(some: pa.Array) -> bool:
+def _are_mostly_distinct(some: pa.Array) -> bool:
     return len(np.unique(some.to_numpy())) > len(some) / 2
 
 
-def hash_ids(ids: pa.Array, key: int) -> Words:
-    """64 bits of each id under a key, the same in every process. (d,)"""
+def hash_ids(ids: pa.Array, key: int) -> Hashes:
+    """Hash each id to 64 bits under a key, the same in every process. (d,)"""
     if pa.types.is_integer(ids.type):
         plain = ids.cast(pa.int64()).to_numpy().view(np.uint64)
     else:
-        plain = _hash_texts(*_bytes_of(ids))
+        plain = _hash_texts(*_split_bytes(ids))
     return mix(plain ^ np.uint64(key))
 
 
-def _hash_texts(data: Bytes, ends: Integers) -> Words:
-    """Of texts one after the other, with `ends` of d + 1 places between them. Eight letters of each at a time. (d,)"""
-    begins, lengths = ends[:-1], np.diff(ends)
+def _hash_texts(data: Bytes, offsets: Integers) -> Hashes:
+    """Hash d texts that stand one after the other, with d + 1 offsets. Eight bytes of each at a time. (d,)"""
+    begins, lengths = offsets[:-1], np.diff(offsets)
     padded = np.concatenate([data, np.zeros(8, np.uint8)])
-    # The eight bytes from any place on.
-    eights: Words = np.ndarray(len(padded) - 7, np.dtype("<u8"), padded.data, strides=(1,))
+    # The eight bytes from any offset on.
+    eights: Hashes = np.ndarray(len(padded) - 7, np.dtype("<u8"), padded.data, strides=(1,))
     state = lengths.astype(np.uint64)
-    for at in range(0, min(_LONG, int(lengths.max(initial=0))), 8):
-        on = np.flatnonzero((lengths > at) & (lengths <= _LONG))
+    for at in range(0, min(_MAX_BYTES_AT_ONCE, int(lengths.max(initial=0))), 8):
+        on = np.flatnonzero((lengths > at) & (lengths <= _MAX_BYTES_AT_ONCE))
         beyond = np.maximum(8 - (lengths[on] - at), 0).astype(np.uint64) * np.uint64(8)  # bits of the next text
         state[on] = absorb(state[on], eights[begins[on] + at] << beyond >> beyond)
-    for number in np.flatnonzero(lengths > _LONG):
-        digest = hashlib.blake2b(data[ends[number] : ends[number + 1]].tobytes(), digest_size=8).digest()
-        state[number] = int.from_bytes(digest, "little")
+    for number in np.flatnonzero(lengths > _MAX_BYTES_AT_ONCE):
+        text = data[offsets[number] : offsets[number + 1]].tobytes()
+        state[number] = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
     return state
 
 
-def _bytes_of(ids: pa.Array) -> tuple[Bytes, Integers]:
-    """Texts as bytes, one after the other, and the places between them. Whether they are good UTF-8 does not matter."""
+def _split_bytes(ids: pa.Array) -> tuple[Bytes, Integers]:
+    """Return the bytes of texts, one after the other, and the offsets between them. They need not be good UTF-8."""
     plain = ids.cast(pa.large_binary())
     _, ends, data = plain.buffers()
-    places = np.frombuffer(ends, np.int64)[plain.offset : plain.offset + len(plain) + 1]
-    return np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8), places
+    offsets = np.frombuffer(ends, np.int64)[plain.offset : plain.offset + len(plain) + 1]
+    return np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8), offsets
 
 
-def by_route_and_user(route_of_id: Codes, code: Codes, words: Words) -> tuple[Integers, Integers, Words]:
-    """Pings of one route together, those of one user in a row: the order of the ids (d,), how many pings each of them
-    has in that order (d,), and the words in theirs (n,). Takes the route of each id (d,) and each ping's id (n,)."""
-    order = order_by(route_of_id)
+def sort_by_bucket_and_user(
+    bucket_of_id: Codes, code: Codes, packed: PackedPings
+) -> tuple[Integers, Integers, PackedPings]:
+    """Bring the pings of one bucket together, and within it those of one user.
+
+    Takes the bucket of each id (d,), each ping's id (n,) and the pings (n,). Returns the order of the ids (d,), how
+    many pings each of them has in that order (d,), and the pings in theirs (n,).
+    """
+    order = order_by(bucket_of_id)
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     code = rank[code]
-    return order, np.bincount(code, minlength=len(order)), words[order_by(code)]
+    return order, np.bincount(code, minlength=len(order)), packed[order_by(code)]
 
 
-def pack_routes(ids: pa.Array, route_of_id: Codes, sizes: Integers, words: Words) -> pa.RecordBatch:
-    """One row for each route that occurs; ids, routes and sizes (d,), words (n,), all in the order of the routes."""
-    routes, first_id = np.unique(route_of_id, return_index=True)
-    id_ends = np.append(first_id, len(ids)).astype(np.int32)
-    word_ends = np.concatenate(([0], np.cumsum(sizes)))[id_ends]
+def pack_buckets(ids: pa.Array, bucket_of_id: Codes, sizes: Integers, packed: PackedPings) -> pa.RecordBatch:
+    """Pack one row per bucket that occurs; ids, buckets and sizes (d,), pings (n,), all in the order of the buckets."""
+    buckets, first_id = np.unique(bucket_of_id, return_index=True)
+    id_offsets = np.append(first_id, len(ids)).astype(np.int32)
+    ping_offsets = np.concatenate(([0], np.cumsum(sizes)))[id_offsets]
     if pa.types.is_integer(ids.type):
-        users, lengths = _binary(ids.cast(pa.int64()).to_numpy(), id_ends), _binary(np.empty(0), 0 * id_ends)
+        users, lengths = (
+            _as_binary(ids.cast(pa.int64()).to_numpy(), id_offsets),
+            _as_binary(np.empty(0), 0 * id_offsets),
+        )
     else:
-        letters, places = _bytes_of(ids)
-        users, lengths = _binary(letters, places[id_ends]), _binary(np.diff(places).astype(np.int32), id_ends)
+        data, offsets = _split_bytes(ids)
+        users = _as_binary(data, offsets[id_offsets])
+        lengths = _as_binary(np.diff(offsets).astype(np.int32), id_offsets)
     columns = {
-        "route": pa.array(routes),
+        "bucket": pa.array(buckets),
         "users": users,
         "lengths": lengths,
-        "sizes": _binary(sizes.astype(np.int32), id_ends),
-        "words": _binary(words, word_ends),
+        "sizes": _as_binary(sizes.astype(np.int32), id_offsets),
+        "pings": _as_binary(packed, ping_offsets),
     }
     return pa.RecordBatch.from_pydict(columns)
 
 
-def unpack_routes(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Codes, Words]]:
-    """One route after the other, with all its pings: the number of users, and code and word of each ping."""
-    parts: dict[int, list[tuple[Bytes, Codes, Codes, Words]]] = {}
-    kinds = {"users": np.uint8, "lengths": np.int32, "sizes": np.int32, "words": np.uint64}
+def unpack_buckets(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Codes, PackedPings]]:
+    """Yield one bucket after the other, whole: the number of users, the user of each ping as a code, and the pings."""
+    parts: dict[int, list[tuple[Bytes, Codes, Codes, PackedPings]]] = {}
+    kinds = {"users": np.uint8, "lengths": np.int32, "sizes": np.int32, "pings": np.uint64}
     for batch in batches:
         columns = [(batch.column(name), kind) for name, kind in kinds.items()]
-        for row, route in enumerate(batch.column("route").to_pylist()):
-            users, lengths, sizes, words = (_array(column[row], kind) for column, kind in columns)
-            parts.setdefault(route, []).append((users, lengths, sizes, words))
-    for route in sorted(parts):
-        of_users, of_lengths, of_sizes, of_words = zip(*parts.pop(route), strict=True)
+        for row, bucket in enumerate(batch.column("bucket").to_pylist()):
+            users, lengths, sizes, packed = (_as_array(column[row], kind) for column, kind in columns)
+            parts.setdefault(bucket, []).append((users, lengths, sizes, packed))
+    for bucket in sorted(parts):
+        users_of, lengths_of, sizes_of, packed_of = zip(*parts.pop(bucket), strict=True)
         # Equal ids get equal codes, by comparing the ids themselves.
-        joined = _joined_ids(of_users, of_lengths).dictionary_encode()
-        code = np.repeat(joined.indices.to_numpy(), np.concatenate(of_sizes))
-        yield len(joined.dictionary), code, np.concatenate(of_words)
+        ids = _join_ids(users_of, lengths_of).dictionary_encode()
+        code = np.repeat(ids.indices.to_numpy(), np.concatenate(sizes_of))
+        yield len(ids.dictionary), code, np.concatenate(packed_of)
 
 
-def _joined_ids(users: Sequence[Bytes], lengths: Sequence[Codes]) -> pa.Array:
-    letters, of_texts = np.concatenate(users), np.concatenate(lengths)
-    if not len(of_texts):
-        return pa.array(letters.view(np.int64))
-    places = np.concatenate(([0], np.cumsum(of_texts, dtype=np.int64)))
-    return pa.Array.from_buffers(pa.large_binary(), len(of_texts), [None, pa.py_buffer(places), pa.py_buffer(letters)])
+def _join_ids(users: Sequence[Bytes], lengths: Sequence[Codes]) -> pa.Array:
+    data, text_lengths = np.concatenate(users), np.concatenate(lengths)
+    if not len(text_lengths):
+        return pa.array(data.view(np.int64))
+    offsets = np.concatenate(([0], np.cumsum(text_lengths, dtype=np.int64)))
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.large_binary(), len(text_lengths), buffers)
 
 
-def _binary(values: NDArray[Any], ends: NDArray[Any]) -> pa.Array:
-    """The stretches between `ends` as binary values, without a copy."""
+def _as_binary(values: NDArray[Any], ends: NDArray[Any]) -> pa.Array:
+    """Cut an array at `ends` into binary values, without a copy."""
     offsets = ends.astype(np.int64) * values.dtype.itemsize
     if offsets[-1] >= 2**31:
         raise OverflowError("a chunk of pings is larger than Arrow's offsets reach")  # never wrapped silently
@@ -145,5 +158,5 @@ def _binary(values: NDArray[Any], ends: NDArray[Any]) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), len(ends) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(values)])
 
 
-def _array(value: pa.BinaryScalar, dtype: type) -> NDArray[Any]:
+def _as_array(value: pa.BinaryScalar, dtype: type) -> NDArray[Any]:
     return np.frombuffer(value.as_buffer(), dtype=dtype)

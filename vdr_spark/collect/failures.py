@@ -1,7 +1,7 @@
 """A job that failed, in words that quote nobody.
 
 Spark repeats in its message whatever went wrong in a task, and that may be a row: `The value 'anna' cannot be cast`.
-So of an unexpected failure only names are told: Spark's conditions, the kinds of exceptions, where our code stood.
+So of an unexpected failure only names are passed on: Spark's conditions, the kinds of exceptions, where our code stood.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from vdr_spark.errors import JobFailed
-from vdr_spark.workers import whereabouts
+from vdr_spark.workers import locate_in_code
 
-_KIND = re.compile(r"\b(?:java|scala|org\.apache|io\.delta|py4j|pyspark)\.[\w.]+(?:Exception|Error)\b")
+_EXCEPTION = re.compile(r"\b(?:java|scala|org\.apache|io\.delta|py4j|pyspark)\.[\w.]+(?:Exception|Error)\b")
 _CONDITION = re.compile(r"(?:^|(?:Exception|Error): )\[([A-Z][A-Z0-9_.]+)\]", re.MULTILINE)
-_OURS = re.compile(r"TaskProblem: (\w+ in [\w.<>: ,]+)")
-_OF_THE_MACHINE = ("No space left on device", "Permission denied", "Too many open files", "Java heap space")
+_TASK_PROBLEM = re.compile(r"TaskProblem: (\w+ in [\w.<>: ,]+)")
+_MACHINE_PROBLEMS = ("No space left on device", "Permission denied", "Too many open files", "Java heap space")
 
 
-def without_data(problem: Exception) -> JobFailed:
-    """The failure of a job over pings, as far as it can be told."""
+def redact(problem: Exception) -> JobFailed:
+    """Turn the failure of a job over pings into one that names what is known to hold no data."""
     text = str(problem)
     condition = problem.getCondition() if isinstance(problem, PySparkException) else None
-    told = [condition, *_CONDITION.findall(text), *_KIND.findall(text), *_OURS.findall(text)]
-    told += [words for words in _OF_THE_MACHINE if words in text]
+    names = [condition, *_CONDITION.findall(text), *_EXCEPTION.findall(text), *_TASK_PROBLEM.findall(text)]
+    names += [phrase for phrase in _MACHINE_PROBLEMS if phrase in text]
     if not isinstance(problem, PySparkException | Py4JJavaError):
-        told.append(f"{type(problem).__name__} {whereabouts(problem)}")
-    names = ", ".join(dict.fromkeys(name for name in told if name)) or type(problem).__name__
+        names.append(f"{type(problem).__name__} {locate_in_code(problem)}")
+    listed = ", ".join(dict.fromkeys(name for name in names if name)) or type(problem).__name__
     return JobFailed(
-        f"Spark could not finish the job ({names}). Its full account may quote people's data and is not repeated; "
+        f"Spark could not finish the job ({listed}). Its full account may quote people's data and is not repeated; "
         "a cluster's log of Spark has it, a local session keeps none."
     )

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from vdr_spark.collect.sorting import Words
+from vdr_spark.collect.sorting import Hashes
 
 _ROUND = np.uint64(0x9E3779B97F4A7C15)
 
 
-def mix(z: Words) -> Words:
-    """64 bits to 64 bits, one to one."""
+def mix(z: Hashes) -> Hashes:
+    """Map 64 bits to 64 bits, one to one."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
 
 
-def absorb(state: Words, bits: Words) -> Words:
+def absorb(state: Hashes, bits: Hashes) -> Hashes:
     """Take further bits into a hash that `mix` will finish."""
     state = (state ^ bits) * _ROUND
     return state ^ (state >> np.uint64(32))

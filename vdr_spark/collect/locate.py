@@ -1,7 +1,7 @@
-"""From pings to located pings: whose they are, in which cell they lie, and what tells them apart.
+"""Locating pings: whose they are, in which cell they lie, and what tells them apart.
 
-Runs inside Spark's Python workers, on Arrow batches. Pings outside the boxes or the period, or with a null or NaN in
-them, are left out.
+It runs inside Spark's Python workers, on Arrow batches. Pings outside the boxes or the period, or with a null or NaN
+in them, are left out.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from vdr_spark.arrays import Floats, Integers
 from vdr_spark.grid import Grid
 
 PING_COLUMNS = ("user_id", "lat", "lon", "ts")
@@ -26,7 +27,7 @@ class Located:
     """Pings inside the domain, each with its cell number and the bits of its latitude, longitude and time. All (n,)"""
 
     user: pa.Array
-    cell: NDArray[np.int64]
+    cell: Integers
     content: tuple[Bits, Bits, Bits]
 
     def __len__(self) -> int:
@@ -34,12 +35,12 @@ class Located:
 
 
 def locate(batch: pa.RecordBatch, grids: Sequence[Grid]) -> Located:
-    """The pings of a batch (`user_id, lat, lon, ts`) that lie in one of the grids, which do not overlap."""
+    """Return the pings of a batch (`user_id, lat, lon, ts`) that lie in one of the grids, which do not overlap."""
     if any(column.null_count for column in batch.columns):
         batch = pc.drop_null(batch)
     user, lat, lon, ts = (batch.column(name) for name in PING_COLUMNS)
     numbers = lat.to_numpy(), lon.to_numpy(), ts.cast(_MICROSECONDS).view(pa.int64()).to_numpy()
-    cell = cells_of(*numbers, grids)
+    cell = find_cells(*numbers, grids)
     if cell.min(initial=0) < 0:
         inside = np.flatnonzero(cell >= 0)
         user, cell = user.take(pa.array(inside)), cell[inside]
@@ -47,10 +48,8 @@ def locate(batch: pa.RecordBatch, grids: Sequence[Grid]) -> Located:
     return Located(user, cell, (numbers[0].view(np.uint64), numbers[1].view(np.uint64), numbers[2].view(np.uint64)))
 
 
-def cells_of(
-    lat: NDArray[np.float64], lon: NDArray[np.float64], ts_us: NDArray[np.int64], grids: Sequence[Grid]
-) -> NDArray[np.int64]:
-    """Cell numbers through all grids, those of the second following those of the first; -1 for a ping in none."""
+def find_cells(lat: Floats, lon: Floats, ts_us: Integers, grids: Sequence[Grid]) -> Integers:
+    """Number the cells through all grids, those of the second after those of the first; -1 is a ping in none. (n,)"""
     cell, first = grids[0].cell_of(lat, lon, ts_us), grids[0].size
     for grid in grids[1:]:
         other = grid.cell_of(lat, lon, ts_us)

@@ -5,17 +5,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Words = NDArray[np.uint64]
-"""A ping as 64 bits (`collect.bounding`), or a hash."""
+from vdr_spark.arrays import Integers, Mask
+
+PackedPings = NDArray[np.uint64]
+"""Pings in 64 bits each: the cell in the low bits, above it what the bounding needs to know (`collect.bounding`)."""
+
+Hashes = NDArray[np.uint64]
+"""Hashes of 64 bits, or bits on their way into one."""
+
 Codes = NDArray[np.int32]
-"""Which user, or which id of a list, a ping belongs to."""
-Integers = NDArray[np.int64]
+"""The position of each ping's user in a list of distinct users, or the bucket of each user."""
 
 
 def order_by(*keys: NDArray[np.int32] | NDArray[np.uint32]) -> Integers:
-    """The order that sorts by the first key, then by the next, equals as they stand; keys may not be negative.
+    """Return the order that sorts by the first key, then by the next, equals as they stand. Keys may not be negative.
 
-    16 bits at a time: those NumPy sorts by radix.
+    It sorts 16 bits at a time, because NumPy sorts those by radix.
     """
     order: Integers | None = None
     for key in reversed(keys):
@@ -28,12 +33,12 @@ def order_by(*keys: NDArray[np.int32] | NDArray[np.uint32]) -> Integers:
     return order
 
 
-def starts_of_runs(values: Words | Integers) -> NDArray[np.bool_]:
-    """True where a value differs from the one before it, and at the start."""
+def mark_run_starts(values: NDArray[np.uint64] | Integers) -> Mask:
+    """Mark each value that differs from the one before it, and the first."""
     return np.concatenate(([True], values[1:] != values[:-1]))[: len(values)]
 
 
-def position_in_run(starts: NDArray[np.bool_]) -> Integers:
-    """0, 1, 2, ... counted anew from every start."""
+def count_within_runs(starts: Mask) -> Integers:
+    """Count 0, 1, 2, ... anew from every start."""
     positions = np.arange(len(starts))
     return positions - np.maximum.accumulate(np.where(starts, positions, 0)) if len(starts) else positions

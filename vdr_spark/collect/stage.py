@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from vdr_spark.collect.bounding import SampleKey, build_bounding
 from vdr_spark.collect.counting import count_bounded
 from vdr_spark.collect.draws import Draws
-from vdr_spark.collect.failures import without_data
+from vdr_spark.collect.failures import redact
 from vdr_spark.collect.noise import add_noise
 from vdr_spark.collect.source import Source, open_source
 from vdr_spark.collect.total import Clip
@@ -112,7 +112,7 @@ def _draw_total(spark: SparkSession, source: Source, plan: Plan) -> DataFrame:
 
 def _sample_key(plan: Plan) -> SampleKey:
     seed = plan.config.privacy.test_seed
-    return SampleKey.drawn() if seed is None else SampleKey.seeded(seed)
+    return SampleKey.generate() if seed is None else SampleKey.seeded(seed)
 
 
 def _partitions(spark: SparkSession, total_pings: int) -> int:
@@ -134,7 +134,7 @@ def _describe_failure(problem: Exception, config: ReleaseConfig) -> Exception:
     """A damaged file is the user's to mend, anything else is a defect; Spark's account of either may quote data."""
     text = str(problem)
     if not re.search("FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|PARQUET_COLUMN_DATA_TYPE_MISMATCH", text):
-        return without_data(problem)
+        return redact(problem)
     file = re.search(r"(?:file:|\w+://)\S+?\.(?:parquet|csv|txt|gz)\b", text)
     # Where a file, or a folder such as user_id=anna, is named after its user, the name is nobody's to print.
     tells = LAYOUTS[config.input.layout].user_in_file_name is not None or (file is not None and "=" in file[0])

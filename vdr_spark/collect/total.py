@@ -11,24 +11,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vdr_spark.arrays import Integers
 from vdr_spark.collect.bounding import Counts, SampleKey
 from vdr_spark.collect.locate import Located
-from vdr_spark.collect.sorting import Codes, Integers, Words
+from vdr_spark.collect.sorting import Codes, Hashes, PackedPings
 
 
 @dataclass(frozen=True)
 class Clip:
-    """A bounding that counts: all pings of a user, at most `most`, into cell 0. Words say how many they stand for."""
+    """A bounding that counts: all pings of a user, at most `most`, into cell 0. Packed pings are numbers of pings."""
 
     most: int
 
-    def words(self, pings: Located, user_hash: Words) -> Words:  # noqa: ARG002  part of the protocol
+    def pack(self, pings: Located, user_hash: Hashes) -> PackedPings:  # noqa: ARG002  part of the protocol
         return np.ones(len(pings), dtype=np.uint64)
 
-    def condensed(self, sizes: Integers, words: Words) -> tuple[Integers, Words]:  # noqa: ARG002  all are ones
+    def prune(self, sizes: Integers, packed: PackedPings) -> tuple[Integers, PackedPings]:  # noqa: ARG002  all are ones
         return np.ones_like(sizes), sizes.astype(np.uint64)
 
-    def counted(self, users: int, code: Codes, words: Words) -> Counts:
+    def count_cells(self, users: int, code: Codes, packed: PackedPings) -> Counts:
         # Floating-point sums of whole numbers below 2**53: exact.
-        pings = np.bincount(code, weights=words.astype(np.float64), minlength=users).astype(np.int64)
+        pings = np.bincount(code, weights=packed.astype(np.float64), minlength=users).astype(np.int64)
         return np.zeros(1, dtype=np.int64), np.array([np.minimum(pings, self.most).sum()])

@@ -61,7 +61,10 @@ class Section(BaseModel, metaclass=_Told):
 class InputSettings(Section):
     """Where the pings are and what their columns mean. See `vdr_spark.pings.layouts` for the names."""
 
-    path: Location
+    # One of the three. A DataFrame has no identity of its own, so whoever hands it over, in Python, gives it a name.
+    path: Location | None = None
+    table: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,255}(\.[A-Za-z0-9_-]{1,255}){0,2}$")] | None = None
+    dataframe: Name | None = None
     layout: Literal["vdr", "veraset", "gowalla", "foursquare", "cabspotting", "tdrive"] = "vdr"
     format: Literal["parquet", "delta", "csv"] | None = None  # None: the layout's own
     # Who reads: Spark, the tasks themselves (plain Parquet on a local or mounted disk, twice as fast), or what fits.
@@ -70,6 +73,45 @@ class InputSettings(Section):
     timezone: Zone | None = None  # of timestamps that do not say; None: the layout's own, or UTC
     header: bool = True  # of CSV files in a layout of your own
     separator: str = ","
+    # A person vouches that the plan behind a table or DataFrame gives the same rows whenever it is computed.
+    deterministic: bool = False
+
+    @model_validator(mode="after")
+    def _one_place(self) -> InputSettings:
+        given = [name for name in ("path", "table", "dataframe") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(
+                "give one of `path` (files), `table` (by its name) and `dataframe` (a name for the one you hand over "
+                f"in Python), not {' and '.join(f'`{name}`' for name in given) or 'none'}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _settings_fit_the_place(self) -> InputSettings:
+        if self.path is not None:
+            if self.deterministic:
+                raise ValueError("`deterministic` is said of the plan behind a `table` or `dataframe`, not of a `path`")
+            return self
+        of_files = {
+            "format": self.format is not None,
+            "header": not self.header,
+            "separator": self.separator != ",",
+            "reader: direct": self.reader == "direct",
+            "layout: cabspotting": self.layout == "cabspotting",  # whose users are in the names of files
+        }
+        unfit = [name for name, given in of_files.items() if given]
+        if unfit:
+            raise ValueError(
+                f"`{unfit[0]}` is about files, and the pings come from {self.location}; remove it, or give a `path`"
+            )
+        return self
+
+    @property
+    def location(self) -> str:
+        """Where the pings come from, in words for messages."""
+        if self.path is not None:
+            return f"path {self.path}"
+        return f"table {self.table}" if self.table is not None else f"DataFrame {self.dataframe}"
 
 
 class SynthSettings(Section):

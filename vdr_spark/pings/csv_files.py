@@ -15,32 +15,32 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from vdr_spark.config.settings import InputSettings
 from vdr_spark.errors import InvalidInput
-from vdr_spark.pings.csv_headers import LONGEST_LINE, check_headers
+from vdr_spark.pings.csv_headers import MAX_LINE_BYTES, check_headers
 from vdr_spark.pings.layouts import CANONICAL, Layout
 
 # Spark ends the job at a line with more columns than its parser has room for, 20480 by default. So Hadoop skips
 # longer lines (it counts the line's end too), and there is room for every column of the others.
 _LINE_LIMITS = {
-    "mapreduce.input.linerecordreader.line.maxlength": str(LONGEST_LINE + 3),
-    "maxColumns": str(LONGEST_LINE + 4),
+    "mapreduce.input.linerecordreader.line.maxlength": str(MAX_LINE_BYTES + 3),
+    "maxColumns": str(MAX_LINE_BYTES + 4),
 }
 
 
-def open_csv(spark: SparkSession, settings: InputSettings, layout: Layout) -> DataFrame:
-    """Text files, every field as text: what the text means is decided by casts that give null, not errors."""
+def open_csv(spark: SparkSession, path: str, settings: InputSettings, layout: Layout) -> DataFrame:
+    """Open text files, every field as text: what the text means is decided by casts that give null, not errors."""
     reader = spark.read.options(**{"sep": settings.separator} | layout.csv | _LINE_LIMITS)
     if layout.fields or not settings.header:
-        stored = _by_position(reader, layout.fields or _positions(settings), settings.path)
+        stored = _open_by_position(reader, layout.fields or _name_by_position(settings), path)
     else:
-        stored = _below_headers(reader, settings.path)
+        stored = _open_below_headers(reader, path)
     if layout.user_in_file_name is not None:
         found = F.regexp_extract(F.col("_metadata.file_name"), layout.user_in_file_name, 1)
         stored = stored.withColumn(layout.columns["user_id"], F.nullif(found, F.lit("")))
     return stored
 
 
-def _below_headers(reader: DataFrameReader, path: str) -> DataFrame:
-    """The rows of files with a header, under its names."""
+def _open_below_headers(reader: DataFrameReader, path: str) -> DataFrame:
+    """Open files with a header, under its names."""
     opened = reader.option("header", True).csv(path)
     check_headers(opened.inputFiles(), path)
     names = opened.columns
@@ -48,11 +48,11 @@ def _below_headers(reader: DataFrameReader, path: str) -> DataFrame:
         raise InvalidInput(f"input.path: the CSV files at {path} are empty, they lack a header")
     # Spark logs a header that is not the expected one, and in a file that was changed a moment ago that may be a
     # person's row. So header lines are read as rows, and left out by what stands in their first column.
-    stored = _by_position(reader.option("header", False), names, path)
-    return stored.where(~F.coalesce(quoted(names[0]) == F.lit(names[0]), F.lit(False)))
+    stored = _open_by_position(reader.option("header", False), names, path)
+    return stored.where(~F.coalesce(column_named(names[0]) == F.lit(names[0]), F.lit(False)))
 
 
-def _by_position(reader: DataFrameReader, names: Sequence[str], path: str) -> DataFrame:
+def _open_by_position(reader: DataFrameReader, names: Sequence[str], path: str) -> DataFrame:
     stored = reader.schema(StructType([StructField(name, StringType()) for name in names])).csv(path)
     if stored.columns[: len(names)] != list(names):
         # Spark takes such a column from the folders, and then looks for the others one place too far left.
@@ -63,8 +63,8 @@ def _by_position(reader: DataFrameReader, names: Sequence[str], path: str) -> Da
     return stored
 
 
-def _positions(settings: InputSettings) -> list[str]:
-    """Columns of text without a header, as many as `input.columns` needs; or ours, in our order."""
+def _name_by_position(settings: InputSettings) -> list[str]:
+    """Name the columns of text without a header, as many as `input.columns` needs; or ours, in our order."""
     if not settings.columns:
         return list(CANONICAL)
     numbers = [re.fullmatch(r"_c(\d{1,3})", theirs) for theirs in settings.columns.values()]
@@ -76,6 +76,6 @@ def _positions(settings: InputSettings) -> list[str]:
     return [f"_c{i}" for i in range(1 + max(int(number[1]) for number in numbers if number))]
 
 
-def quoted(name: str) -> Column:
-    """A column by its name, whatever characters that has."""
+def column_named(name: str) -> Column:
+    """Return a column by its name, whatever characters that has."""
     return F.col("`" + name.replace("`", "``") + "`")

@@ -1,4 +1,4 @@
-"""A glance at every file, from the driver, before any row is read: at its first line, or at its footer."""
+"""Every file is looked at from the driver before any row is read: at its first line, or at its footer."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from fsspec import AbstractFileSystem
 from vdr_spark.errors import InvalidInput
 from vdr_spark.storage.files import filesystem
 
-Seen = TypeVar("Seen")
-_AT_ONCE = 16  # files: each is mostly waiting for its store
+Found = TypeVar("Found")
+_FILES_AT_ONCE = 16  # each is mostly waiting for its store
 
 
-def glance(files: Sequence[str], look: Callable[[AbstractFileSystem, str], Seen], path: str) -> list[Seen]:
-    """What `look` sees in each file at `path`, given as Spark's URIs; refused where one cannot be reached."""
+def read_each(files: Sequence[str], read: Callable[[AbstractFileSystem, str], Found], path: str) -> list[Found]:
+    """Apply `read` to each file at `path`, given as Spark's URIs; refuse where one cannot be reached."""
     try:
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            return list(pool.map(lambda uri: look(*filesystem(_mounted(unquote(uri)))), files))
+        with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
+            return list(pool.map(lambda uri: read(*filesystem(_mounted_path(unquote(uri)))), files))
     except (ImportError, OSError, EOFError, ValueError, zlib.error):
         # These would name the file, which may be named after a person.
         raise InvalidInput(
@@ -30,8 +30,8 @@ def glance(files: Sequence[str], look: Callable[[AbstractFileSystem, str], Seen]
         ) from None
 
 
-def _mounted(uri: str) -> str:
-    """Databricks names files dbfs:/..., and mounts them under /Volumes and /dbfs."""
+def _mounted_path(uri: str) -> str:
+    """Return where a file is mounted: Databricks names files dbfs:/..., and mounts them under /Volumes and /dbfs."""
     if uri.startswith("dbfs:/Volumes/"):
         return uri.removeprefix("dbfs:")
     return uri.replace("dbfs:/", "/dbfs/", 1) if uri.startswith("dbfs:/") else uri

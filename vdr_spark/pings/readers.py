@@ -1,6 +1,6 @@
-"""Pings from files and tables, in the one shape that the rest of the product knows.
+"""Pings from files, tables and DataFrames, in the one shape that the rest of the product knows.
 
-Only paths, file footers and header lines are looked at here: a wrong schema is refused before any row is
+Only paths, plans, file footers and header lines are looked at here: a wrong schema is refused before any row is
 read, nothing is inferred from the rows, and no message repeats anything that could be one.
 """
 
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from urllib.parse import unquote
 
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ByteType,
@@ -34,15 +35,20 @@ from pyspark.sql.types import (
 from vdr_spark.config.release import absolute
 from vdr_spark.config.settings import InputSettings
 from vdr_spark.errors import InvalidInput
-from vdr_spark.pings.csv_files import open_csv, quoted
+from vdr_spark.pings.csv_files import column_named, open_csv
 from vdr_spark.pings.layouts import CANONICAL, LAYOUTS, Layout
-from vdr_spark.pings.parquet_schemas import check_types
-from vdr_spark.pings.timestamps import instant, is_time
+from vdr_spark.pings.parquet_schemas import compare_types
+from vdr_spark.pings.parquet_types import INSTANT_NS, WALL_CLOCK_NS
+from vdr_spark.pings.recompute import check_recomputable
+from vdr_spark.pings.timestamps import instant, instant_of_nanoseconds, is_time
 from vdr_spark.session import settings_of_spark
+
+NANOSECONDS_AS_NUMBERS = {"spark.sql.legacy.parquet.nanosAsLong": "true"}
+"""Without this, Spark does not read Parquet's nanoseconds, which pandas writes."""
 
 # Otherwise Spark looks at the names of all folders to tell what they are: `user_id=1` and `user_id=01` would be
 # one user, the number 1, unless somebody else's folder is called `user_id=abc`.
-_FOLDERS_ARE_TEXT = {"spark.sql.sources.partitionColumnTypeInference.enabled": "false"}
+_FOLDERS_AS_TEXT = {"spark.sql.sources.partitionColumnTypeInference.enabled": "false"}
 _PLAIN_TYPES: dict[str, tuple[type[DataType], ...]] = {
     "user_id": (StringType, LongType),
     "lat": (DoubleType,),
@@ -64,50 +70,88 @@ _EXPECTED = {
 }
 
 
-def read_pings(spark: SparkSession, settings: InputSettings) -> DataFrame:
-    """The pings that `settings` describe: `user_id` (string or integer), `lat`, `lon` double, `ts` timestamp.
+@dataclass(frozen=True)
+class OpenedPings:
+    """Pings as they are stored, with the columns that are theirs for ours, checked; no row has been read."""
 
-    Degrees and instants are null where a row has none that can be read; rows without a user are left out,
-    since nobody's share of them could be bounded. Raises `InvalidInput` for a path or a schema that will not
-    do, before any row is read.
+    stored: DataFrame
+    columns: dict[str, StructField]  # ours: theirs
+    time_sorts: frozenset[str] = frozenset()  # how Parquet files keep `ts` (`parquet_types`); empty for other formats
+
+
+def read_pings(spark: SparkSession, settings: InputSettings, frame: DataFrame | None = None) -> DataFrame:
+    """Return the pings that `settings` describe: `user_id` (string or integer), `lat`, `lon` double, `ts` timestamp.
+
+    `frame` is the DataFrame, where `input.dataframe` names one. Degrees and instants are null where a row has none
+    that can be read; rows without a user are left out, since nobody's share of them could be bounded. Raises
+    `InvalidInput` for a path, a plan or a schema that will not do, before any row is read.
     """
+    return to_canonical(open_pings(spark, settings, frame), settings)
+
+
+def open_pings(spark: SparkSession, settings: InputSettings, frame: DataFrame | None = None) -> OpenedPings:
+    """Open what `settings` describe and find its columns, without reading a row."""
+    if (frame is None) != (settings.dataframe is None):
+        raise InvalidInput(_explain_frame(settings))
+    if settings.path is not None:
+        return _open_path(spark, absolute(settings.path), settings)
+    stored = frame if frame is not None else _open_table(spark, settings)
+    check_recomputable(stored, settings)
+    return OpenedPings(stored, _find_columns(stored, settings))
+
+
+def to_canonical(opened: OpenedPings, settings: InputSettings) -> DataFrame:
+    """Bring opened pings into our names and types, by Spark."""
     layout = LAYOUTS[settings.layout]
-    # Spark's Java process has a working directory of its own, which need not be ours.
-    settings = settings.model_copy(update={"path": absolute(settings.path)})
-    stored = _open(spark, settings, layout)
-    theirs = {ours: _find(ours, stored, settings, layout) for ours in CANONICAL}
-    _check_types(theirs, settings)
-    if _format(settings, layout) == "parquet":
-        check_types(stored.inputFiles(), {field.name: field.dataType for field in theirs.values()}, settings.path)
-    columns = {ours: quoted(column.name) for ours, column in theirs.items()}
-    zone = settings.timezone or layout.timezone
-    pings = stored.select(
+    columns = {ours: column_named(column.name) for ours, column in opened.columns.items()}
+    pings = opened.stored.select(
         columns["user_id"].alias("user_id"),
         columns["lat"].try_cast("double").alias("lat"),
         columns["lon"].try_cast("double").alias("lon"),
-        instant(columns["ts"], theirs["ts"].dataType, zone, layout.time_skip, _text_pattern(layout, settings)).alias(
-            "ts"
-        ),
+        _to_instant(columns["ts"], opened, settings, layout).alias("ts"),
     )
     return pings.where(F.col("user_id").isNotNull())
 
 
-def plain_columns(spark: SparkSession, settings: InputSettings) -> dict[str, str] | None:
-    """Our names to theirs, where the pings are Parquet files whose columns hold what `read_pings` gives.
+def find_plain_columns(opened: OpenedPings, settings: InputSettings) -> dict[str, str] | None:
+    """Return our names to theirs, where the pings are Parquet files whose columns hold what `read_pings` gives.
 
     None where anything would have to be converted, or is not in the files: text for numbers, wall clocks, columns
     that come from folder names.
     """
-    layout = LAYOUTS[settings.layout]
-    if _format(settings, layout) != "parquet":
+    if settings.path is None or _format(settings, LAYOUTS[settings.layout]) != "parquet":
         return None
-    settings = settings.model_copy(update={"path": absolute(settings.path)})
-    stored = _open(spark, settings, layout)
-    theirs = {ours: _find(ours, stored, settings, layout) for ours in CANONICAL}
-    plain = all(isinstance(column.dataType, _PLAIN_TYPES[ours]) for ours, column in theirs.items())
-    files = [unquote(file) for file in stored.inputFiles()]
-    in_folders = any(f"/{column.name}=" in file for column in theirs.values() for file in files)
-    return {ours: column.name for ours, column in theirs.items()} if plain and not in_folders else None
+    # Spark takes nanoseconds for numbers, and instants they are all the same.
+    plain_types = _PLAIN_TYPES | ({"ts": (LongType, TimestampType)} if INSTANT_NS in opened.time_sorts else {})
+    plain = all(isinstance(column.dataType, plain_types[ours]) for ours, column in opened.columns.items())
+    files = [unquote(file) for file in opened.stored.inputFiles()]
+    in_folders = any(f"/{column.name}=" in file for column in opened.columns.values() for file in files)
+    return {ours: column.name for ours, column in opened.columns.items()} if plain and not in_folders else None
+
+
+def _explain_frame(settings: InputSettings) -> str:
+    if settings.dataframe is None:
+        return (
+            f"input.dataframe: a DataFrame was given, but the pings are to come from {settings.location}; "
+            "leave it out, or set input.dataframe to a name for it instead"
+        )
+    return (
+        f"input.dataframe: the pings are to come from {settings.location}, which only Python code can hand over, and "
+        "none was given; hand it over, or set input.path or input.table instead"
+    )
+
+
+def _to_instant(column: Column, opened: OpenedPings, settings: InputSettings, layout: Layout) -> Column:
+    if len(opened.time_sorts) > 1:
+        raise InvalidInput(
+            f"input: column `{opened.columns['ts'].name}` of {settings.location} has nanoseconds in some files and not "
+            f"in others ({', '.join(sorted(opened.time_sorts))}), which Spark cannot read together; write all files in "
+            "one unit, microseconds for choice"
+        )
+    zone = settings.timezone or layout.timezone
+    if opened.time_sorts & {INSTANT_NS, WALL_CLOCK_NS}:
+        return instant_of_nanoseconds(column, "UTC" if INSTANT_NS in opened.time_sorts else zone)
+    return instant(column, opened.columns["ts"].dataType, zone, layout.time_skip, _text_pattern(layout, settings))
 
 
 def _format(settings: InputSettings, layout: Layout) -> str:
@@ -118,33 +162,57 @@ def _text_pattern(layout: Layout, settings: InputSettings) -> str | None:
     return layout.time_pattern if _format(settings, layout) == "csv" else None
 
 
-def _open(spark: SparkSession, settings: InputSettings, layout: Layout) -> DataFrame:
+def _open_table(spark: SparkSession, settings: InputSettings) -> DataFrame:
+    assert settings.table is not None
+    name = ".".join(f"`{part}`" for part in settings.table.split("."))
+    try:
+        return spark.table(name)
+    except AnalysisException as problem:
+        condition = problem.getCondition() or "no reason given"
+        raise InvalidInput(
+            f"input.table: there is no table or view {settings.table} that this session can open ({condition}); "
+            "name one that exists, as catalog.schema.table where it is not in the session's own"
+        ) from None
+
+
+def _open_path(spark: SparkSession, path: str, settings: InputSettings) -> OpenedPings:
+    # The path is absolute: Spark's Java process has a working directory of its own, which need not be ours.
+    layout = LAYOUTS[settings.layout]
+    stored = _open_stored(spark, path, settings, layout)
+    columns = _find_columns(stored, settings)
+    if _format(settings, layout) != "parquet":
+        return OpenedPings(stored, columns)
+    sorts = compare_types(stored.inputFiles(), [column.name for column in columns.values()], path)
+    return OpenedPings(stored, columns, frozenset(sorts[columns["ts"].name]))
+
+
+def _open_stored(spark: SparkSession, path: str, settings: InputSettings, layout: Layout) -> DataFrame:
     form = _format(settings, layout)
     try:
         if form == "delta":
-            return spark.read.format(form).load(settings.path)
-        with settings_of_spark(spark, _FOLDERS_ARE_TEXT):
-            return _open_files(spark, settings, layout)
+            return spark.read.format(form).load(path)
+        with settings_of_spark(spark, _FOLDERS_AS_TEXT | NANOSECONDS_AS_NUMBERS):
+            return _open_files(spark, path, settings, layout)
     except AnalysisException as problem:
-        raise InvalidInput(_why_not_opened(problem, form, settings.path)) from None
+        raise InvalidInput(_why_not_opened(problem, form, path)) from None
     except (PySparkException, Py4JJavaError):
         # Spark's own words may quote the file.
         raise InvalidInput(
-            f"input.path: {settings.path} cannot be opened as {form}; set input.format to what it is, "
+            f"input.path: {path} cannot be opened as {form}; set input.format to what it is, "
             "or mend the files and the rights to read them"
         ) from None
 
 
-def _open_files(spark: SparkSession, settings: InputSettings, layout: Layout) -> DataFrame:
+def _open_files(spark: SparkSession, path: str, settings: InputSettings, layout: Layout) -> DataFrame:
     if _format(settings, layout) == "csv":
-        stored = open_csv(spark, settings, layout)
-    elif DeltaTable.isDeltaTable(spark, settings.path):
+        stored = open_csv(spark, path, settings, layout)
+    elif DeltaTable.isDeltaTable(spark, path):
         # The folder also holds files that Delta has retired: deleted people would come back.
-        raise InvalidInput(f"{settings.path} is a Delta table; set input.format: delta")
+        raise InvalidInput(f"{path} is a Delta table; set input.format: delta")
     else:
-        widest = _widest(spark.read.parquet(settings.path).schema)
-        stored = spark.read.schema(widest).parquet(settings.path)
-    _check_folders(stored.inputFiles(), settings.path)
+        widest = _widest(spark.read.parquet(path).schema)
+        stored = spark.read.schema(widest).parquet(path)
+    _check_folders(stored.inputFiles(), path)
     return stored
 
 
@@ -174,25 +242,33 @@ def _why_not_opened(problem: AnalysisException, form: str, path: str) -> str:
     return f"input.path: {path} cannot be opened as {form} ({condition or 'no reason given'}); set input.format"
 
 
-def _find(ours: str, stored: DataFrame, settings: InputSettings, layout: Layout) -> StructField:
-    """Their column for ours, by its exact name or, as Spark would, by the only one that differs in case."""
-    wanted = (layout.columns | {str(key): name for key, name in settings.columns.items()})[ours]
+def _find_columns(stored: DataFrame, settings: InputSettings) -> dict[str, StructField]:
+    """Return their columns for ours, of types that can be read."""
+    layout = LAYOUTS[settings.layout]
+    theirs = {ours: _find_column(ours, stored, settings, layout) for ours in CANONICAL}
+    _check_types(theirs, settings)
+    return theirs
+
+
+def _find_column(ours: str, stored: DataFrame, settings: InputSettings, layout: Layout) -> StructField:
+    """Return their column for ours, by its exact name or, as Spark would, by the only one that differs in case."""
+    name = (layout.columns | {str(key): theirs for key, theirs in settings.columns.items()})[ours]
     fields = {field.name: field for field in stored.schema.fields}
-    if wanted in fields:
-        return fields[wanted]
-    alike = [field for name, field in fields.items() if name.lower() == wanted.lower()]
+    if name in fields:
+        return fields[name]
+    alike = [field for field in fields.values() if field.name.lower() == name.lower()]
     if len(alike) == 1:
         return alike[0]
-    found = _what_is_there(list(fields), _format(settings, layout))
+    found = _describe_columns(list(fields), settings, layout)
     raise InvalidInput(
-        f"input: there is no column `{wanted}` for `{ours}` in {settings.path} (layout {settings.layout}); "
+        f"input: there is no column `{name}` for `{ours}` in {settings.location} (layout {settings.layout}); "
         f"{found}. Name your column in input.columns, for example {ours}: my_{ours}"
     )
 
 
-def _what_is_there(names: list[str], form: str) -> str:
-    """The names that were found, but of CSV only their number: without a header, the first line is a person's row."""
-    if form != "csv":
+def _describe_columns(names: list[str], settings: InputSettings, layout: Layout) -> str:
+    """List the names that were found, but of CSV only their number: without a header, they are a person's row."""
+    if settings.path is None or _format(settings, layout) != "csv":
         return "found " + ", ".join(f"`{name}`" for name in names)
     return (
         f"the first line has {len(names)} fields, none of that name; "
@@ -204,7 +280,7 @@ def _check_types(theirs: dict[str, StructField], settings: InputSettings) -> Non
     for ours, column in theirs.items():
         if not _accepted(ours, column.dataType):
             raise InvalidInput(
-                f"input: column `{column.name}` of {settings.path} is {column.dataType.simpleString()}, but "
+                f"input: column `{column.name}` of {settings.location} is {column.dataType.simpleString()}, but "
                 f"`{ours}` must be {_EXPECTED[ours]}; name another column in input.columns, or convert it"
             )
 

@@ -5,7 +5,8 @@
 * text with a zone ("...Z", "+08:00", "America/Chicago") means what it says;
 * a number, or text of nine or more digits, counts from 1970 (UTC) in the unit that its size tells: seconds
   below 1e11, milliseconds below 1e14, microseconds below 1e17, else nanoseconds. Each of these limits lies
-  between the years 1973 and 5138 in both units, and the rule looks at one value at a time.
+  between the years 1973 and 5138 in both units, and the rule looks at one value at a time;
+* Parquet's nanoseconds, which Spark gives as numbers, are instants or wall clocks as the files say.
 
 What cannot be read, or lies outside the years 1 to 9999, becomes null: an extreme value must not overflow
 the arithmetic of later stages and so fail the whole job.
@@ -23,12 +24,12 @@ _ZONED = r"\d-\d{1,2}[T ]\s*\d{1,2}:\d{2}(:\d{2}(\.\d*)?)?\s*[A-Za-z+-]"  # a si
 
 
 def is_time(kind: DataType) -> bool:
-    """Whether `instant` can read columns of this type."""
+    """Tell whether `instant` can read columns of this type."""
     return isinstance(kind, NumericType | StringType | TimestampNTZType | TimestampType)
 
 
 def instant(value: Column, kind: DataType, zone: str, skip: int = 0, pattern: str | None = None) -> Column:
-    """The instant that `value`, a column of type `kind`, stands for; null where it stands for none."""
+    """Return the instant that `value`, a column of type `kind`, stands for; null where it stands for none."""
     if isinstance(kind, TimestampType):
         moment = value
     elif isinstance(kind, TimestampNTZType):
@@ -43,6 +44,12 @@ def instant(value: Column, kind: DataType, zone: str, skip: int = 0, pattern: st
     return F.when(moment.between(earliest, latest), moment)
 
 
+def instant_of_nanoseconds(value: Column, zone: str) -> Column:
+    """Return the instant of a number of nanoseconds since 1970 on a clock in `zone`, rounded down to microseconds."""
+    # All that 64 bits hold lies between the years 1677 and 2262.
+    return F.to_utc_timestamp(F.timestamp_micros(_floor(value)), zone)
+
+
 def _text(value: Column, zone: str) -> Column:
     # A plain cast would read text without a zone in the session's.
     return (
@@ -53,7 +60,7 @@ def _text(value: Column, zone: str) -> Column:
 
 
 def _wall_clock(value: Column, zone: str) -> Column:
-    """The instant at which a clock in `zone` shows `value`; an hour that DST skips is read an hour later."""
+    """Return the instant at which a clock in `zone` shows `value`; an hour that DST skips is read an hour later."""
     # Casting TIMESTAMP_NTZ to TIMESTAMP goes through the session's zone. unix_timestamp of one does not: it
     # counts the seconds of the clock's face as though it hung in UTC, where to_utc_timestamp expects them.
     seconds = F.unix_timestamp(value)
@@ -76,6 +83,6 @@ def _epoch(value: Column) -> Column:
 
 
 def _floor(nanoseconds: Column) -> Column:
-    """Whole microseconds: no time moves into the next slice. (`/` would round, `div` goes towards zero.)"""
+    """Round down to microseconds: no time moves into the next slice. (`/` would round, `div` goes towards zero.)"""
     below = F.when(nanoseconds % 1_000 < 0, 1).otherwise(0)
     return F.call_function("div", nanoseconds, F.lit(1_000)) - below

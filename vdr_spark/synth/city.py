@@ -10,24 +10,23 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vdr_spark.arrays import Floats
 from vdr_spark.grid import Box
 from vdr_spark.synth.ground import Ground
 from vdr_spark.synth.terrain import Density, Terrain, direction
 
 _SUB_CENTRES = 7
 _PLACES_PER_KM2 = 10
-_Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Places:
     """Places to go to, the most popular first."""
 
-    at: _Floats  # (n, 2)
-    spread: _Floats  # metres within which visitors are found. (n,)
-    cumulated: _Floats  # popularity summed up, ends in 1. (n,)
+    at: Floats  # (n, 2)
+    spread: Floats  # metres within which visitors are found. (n,)
+    cumulated: Floats  # popularity summed up, ends in 1. (n,)
 
 
 @dataclass(frozen=True)
@@ -36,8 +35,8 @@ class City:
     homes: Density
     jobs: Density
     leisure: Places
-    stadium: _Floats  # (2,)
-    airport: _Floats  # (2,)
+    stadium: Floats  # (2,)
+    airport: Floats  # (2,)
 
 
 def plan_city(seed: int, box: Box) -> City:
@@ -57,7 +56,7 @@ def plan_city(seed: int, box: Box) -> City:
     )
 
 
-def _centres(rng: np.random.Generator, ground: Ground) -> tuple[_Floats, _Floats]:
+def _centres(rng: np.random.Generator, ground: Ground) -> tuple[Floats, Floats]:
     """Downtown and its sub-centres, the farther the smaller. (n, 2), (n,)"""
     angles = rng.uniform(0, 6.3) + np.arange(_SUB_CENTRES) * 2 * math.pi / _SUB_CENTRES
     angles += rng.uniform(-0.3, 0.3, _SUB_CENTRES)
@@ -67,11 +66,11 @@ def _centres(rng: np.random.Generator, ground: Ground) -> tuple[_Floats, _Floats
     return np.vstack([ground.downtown, ground.downtown + around * ground.half]), np.append(1.8, weights)
 
 
-def _homes(terrain: Terrain, centres: _Floats, weights: _Floats) -> _Floats:
+def _homes(terrain: Terrain, centres: Floats, weights: Floats) -> Floats:
     """Fewer from downtown outwards, more around sub-centres, not many in downtown's office blocks."""
     offices = np.exp(-((terrain.from_downtown / 0.1) ** 2))
     around = 0.5 * terrain.bumps(centres[1:], weights[1:], 0.12)
-    homes: _Floats = (terrain.falling(0.32) * (1 - 0.6 * offices) + around) * terrain.district
+    homes: Floats = (terrain.falling(0.32) * (1 - 0.6 * offices) + around) * terrain.district
     return homes
 
 
@@ -81,11 +80,11 @@ def _places(rng: np.random.Generator, shops: Density, ground: Ground) -> Places:
     number = int(np.clip(_PLACES_PER_KM2 * square_km, 200, 20_000))
     popularity = 1 / (np.arange(number) + 3.0)
     spread = 12 + 60 * rng.random(number) ** 3
-    return Places(shops.draw(rng, number), spread, np.cumsum(popularity / popularity.sum()))
+    return Places(shops.sample(rng, number), spread, np.cumsum(popularity / popularity.sum()))
 
 
-def _airport(rng: np.random.Generator, ground: Ground) -> _Floats:
+def _airport(rng: np.random.Generator, ground: Ground) -> Floats:
     """Near the edge, between the main directions."""
     quarter = rng.integers(4) * math.pi / 2 + math.pi / 4
-    at: _Floats = 0.86 * ground.half * direction(quarter + rng.uniform(-0.25, 0.25))
+    at: Floats = 0.86 * ground.half * direction(quarter + rng.uniform(-0.25, 0.25))
     return at

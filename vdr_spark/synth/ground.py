@@ -10,11 +10,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vdr_spark.arrays import Floats
 from vdr_spark.grid import METRES_PER_DEGREE, Box
-
-_Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -25,8 +23,8 @@ class Wave:
     length: float
     phase: float
 
-    def __call__(self, along: _Floats) -> _Floats:
-        heights: _Floats = self.height * np.sin(along / self.length + self.phase)
+    def __call__(self, along: Floats) -> Floats:
+        heights: Floats = self.height * np.sin(along / self.length + self.phase)
         return heights
 
 
@@ -36,10 +34,10 @@ class Ground:
 
     lat: float  # of the box's middle
     lon: float
-    half: _Floats  # half the box's width and height in metres. (2,)
+    half: Floats  # half the box's width and height in metres. (2,)
     turn: float  # radians
     bends: tuple[Wave, Wave]  # of x along v, of y along u
-    downtown: _Floats  # (2,)
+    downtown: Floats  # (2,)
     river_line: tuple[float, float]  # v at u = 0, and slope
     meanders: tuple[Wave, Wave]
     river_width: float
@@ -70,18 +68,18 @@ class Ground:
         """Metres from the middle of the box to its nearer edges."""
         return float(self.half.min())
 
-    def river_at(self, u: _Floats) -> _Floats:
+    def river_at(self, u: Floats) -> Floats:
         """v of the middle of the river."""
         at, slope = self.river_line
         return at + slope * u + self.meanders[0](u) + self.meanders[1](u)
 
-    def bent(self, points: _Floats) -> tuple[_Floats, _Floats]:
+    def bent(self, points: Floats) -> tuple[Floats, Floats]:
         """Metres to the east and to the north of the box's middle."""
         u, v = points[:, 0], points[:, 1]
         x = math.cos(self.turn) * u - math.sin(self.turn) * v + self.bends[0](v)
         return x, math.sin(self.turn) * u + math.cos(self.turn) * v + self.bends[1](u)
 
-    def to_world(self, points: _Floats) -> tuple[_Floats, _Floats]:
+    def to_world(self, points: Floats) -> tuple[Floats, Floats]:
         """Latitude and longitude of points of the plan."""
         x, y = self.bent(points)
         per_degree_of_longitude = METRES_PER_DEGREE * math.cos(math.radians(self.lat))

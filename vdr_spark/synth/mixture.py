@@ -9,23 +9,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vdr_spark.arrays import Floats
 from vdr_spark.grid import Grid
 from vdr_spark.synth.pings import Pings
 from vdr_spark.synth.power_law import PowerLaw
 
 LATTICE = 9
-_Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Mixture:
     """Components in the unit cube of (latitude, longitude, time)."""
 
-    centres: _Floats  # (components, 3)
-    cumulated: _Floats  # weights summed up, ends in 1. (components,)
-    sigma: _Floats  # deviation along each side of the cube. (3,)
+    centres: Floats  # (components, 3)
+    cumulated: Floats  # weights summed up, ends in 1. (components,)
+    sigma: Floats  # deviation along each side of the cube. (3,)
 
     @classmethod
     def plan(cls, seed: int, components: int, weights: str, sigma_cells: float, grid: Grid) -> Mixture:
@@ -37,8 +36,8 @@ class Mixture:
         sigma = sigma_cells / np.array([grid.cells_per_side, grid.cells_per_side, grid.slices])
         return cls(centres, np.cumsum(shares / shares.sum()), sigma)
 
-    def block(self, rng: np.random.Generator, users: int, law: PowerLaw, grid: Grid) -> Pings:
-        """All pings of `users` people, each ping drawn from the whole mixture."""
+    def sample_block(self, rng: np.random.Generator, users: int, law: PowerLaw, grid: Grid) -> Pings:
+        """Sample all pings of `users` people, each from the whole mixture."""
         owner = np.repeat(np.arange(users), law.sample(rng, users))
         last = len(self.cumulated) - 1
         component = np.minimum(np.searchsorted(self.cumulated, rng.random(len(owner)), side="right"), last)
@@ -53,7 +52,7 @@ class Mixture:
         )
 
 
-def _fold(points: _Floats) -> _Floats:
+def _fold(points: Floats) -> Floats:
     """Mirror at 0 and 1 until everything is inside [0, 1)."""
-    folded: _Floats = np.abs((points + 1) % 2 - 1)
+    folded: Floats = np.abs((points + 1) % 2 - 1)
     return np.minimum(folded, 1 - 1e-9)

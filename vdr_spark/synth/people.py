@@ -1,4 +1,4 @@
-"""The pings of a block of people, drawn at once.
+"""The pings of a block of people, sampled at once.
 
 Everyone has a home, a place of work and five favourite places. A phone reports in sessions of about seven
 pings: either at one place, scattered by its GPS, or along a trip between two. When a session begins decides
@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vdr_spark.arrays import Floats, Integers, Mask
 from vdr_spark.grid import Grid
 from vdr_spark.synth.city import City, plan_city
 from vdr_spark.synth.pings import Pings
@@ -20,12 +20,10 @@ from vdr_spark.synth.rhythm import HOME, LEISURE, TRIP, WORK, Rhythm
 from vdr_spark.synth.roads import Roads
 
 _WORKING = 0.68  # share of people who go to work on working days
-_PINGS_A_SESSION = 7
+_PINGS_PER_SESSION = 7
 _FAVOURITES = np.cumsum([0.38, 0.24, 0.17, 0.13, 0.08])
 _GPS_METRES = 11.0
 _MATCH_DAYS = (2, 5)  # Wednesday and Saturday
-_Floats = NDArray[np.float64]
-_Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -41,11 +39,11 @@ class Town:
         city = plan_city(seed, grid.box)
         return cls(city, Roads.of(city.ground, seed), Rhythm.of(grid))
 
-    def block(self, rng: np.random.Generator, users: int, law: PowerLaw) -> Pings:
-        """All pings of `users` people."""
+    def sample_block(self, rng: np.random.Generator, users: int, law: PowerLaw) -> Pings:
+        """Sample all pings of `users` people."""
         owner = np.repeat(np.arange(users), law.sample(rng, users))
         people = _settle(rng, self, users)
-        opens = rng.random(len(owner)) < 1 / _PINGS_A_SESSION
+        opens = rng.random(len(owner)) < 1 / _PINGS_PER_SESSION
         opens[np.flatnonzero(np.diff(owner, prepend=-1))] = True
         session = np.cumsum(opens) - 1
         sessions = _begin(rng, self, people, owner[opens])
@@ -56,48 +54,48 @@ class Town:
 
 @dataclass(frozen=True)
 class People:
-    home: _Floats  # (n, 2)
-    work: _Floats  # (n, 2)
-    works: NDArray[np.bool_]  # (n,)
-    favourites: _Ints  # numbers of places, the dearest first. (n, 5)
+    home: Floats  # (n, 2)
+    work: Floats  # (n, 2)
+    works: Mask  # (n,)
+    favourites: Integers  # numbers of places, the dearest first. (n, 5)
 
 
 @dataclass(frozen=True)
 class Sessions:
-    user: _Ints  # (s,)
-    bins: _Ints  # quarter hours they begin in. (s,)
-    activity: _Ints  # (s,)
+    user: Integers  # (s,)
+    bins: Integers  # quarter hours they begin in. (s,)
+    activity: Integers  # (s,)
 
 
 def _settle(rng: np.random.Generator, town: Town, users: int) -> People:
-    home = town.roads.along_streets(rng, town.city.homes.draw(rng, users))
-    work = town.roads.along_streets(rng, town.city.jobs.draw(rng, users))
+    home = town.roads.along_streets(rng, town.city.homes.sample(rng, users))
+    work = town.roads.along_streets(rng, town.city.jobs.sample(rng, users))
     flies = rng.random(users) < 0.012
     work[flies] = town.city.airport + 260 * rng.standard_normal((int(flies.sum()), 2)) * [1.0, 0.35]
     return People(home, work, rng.random(users) < _WORKING, _favourites(rng, town.city, home))
 
 
-def _favourites(rng: np.random.Generator, city: City, home: _Floats) -> _Ints:
-    """Popular places, but not the far ones: of four drawn by popularity the nearest. (n, 5)"""
-    drawn = _popular(rng, city, (len(home), len(_FAVOURITES), 4))
-    distance = ((city.leisure.at[drawn] - home[:, None, None]) ** 2).sum(axis=3)
+def _favourites(rng: np.random.Generator, city: City, home: Floats) -> Integers:
+    """Popular places, but not the far ones: of four sampled by popularity the nearest. (n, 5)"""
+    candidates = _popular(rng, city, (len(home), len(_FAVOURITES), 4))
+    distance = ((city.leisure.at[candidates] - home[:, None, None]) ** 2).sum(axis=3)
     nearest = distance.argmin(axis=2)[..., None]
-    return np.take_along_axis(drawn, nearest, axis=2)[..., 0]
+    return np.take_along_axis(candidates, nearest, axis=2)[..., 0]
 
 
-def _popular(rng: np.random.Generator, city: City, shape: tuple[int, ...]) -> _Ints:
+def _popular(rng: np.random.Generator, city: City, shape: tuple[int, ...]) -> Integers:
     found = np.searchsorted(city.leisure.cumulated, rng.random(shape), side="right")
     return np.minimum(found, len(city.leisure.at) - 1).astype(np.int64)
 
 
-def _begin(rng: np.random.Generator, town: Town, people: People, user: _Ints) -> Sessions:
-    bins = town.rhythm.draw_bins(rng, len(user))
-    return Sessions(user, bins, town.rhythm.draw_activities(rng, bins, people.works[user]))
+def _begin(rng: np.random.Generator, town: Town, people: People, user: Integers) -> Sessions:
+    bins = town.rhythm.sample_bins(rng, len(user))
+    return Sessions(user, bins, town.rhythm.sample_activities(rng, bins, people.works[user]))
 
 
 def _follow(
-    rng: np.random.Generator, town: Town, people: People, sessions: Sessions, session: _Ints
-) -> tuple[_Floats, _Floats]:
+    rng: np.random.Generator, town: Town, people: People, sessions: Sessions, session: Integers
+) -> tuple[Floats, Floats]:
     """Where each ping is sent, and how many seconds after its session's quarter hour began."""
     stay, length = _stays(rng, town, people, sessions)
     begin = rng.random(len(length)) * 900
@@ -114,7 +112,7 @@ def _follow(
     return points + _gps_error(rng, len(points)), begin[session] + share * length[session]
 
 
-def _stays(rng: np.random.Generator, town: Town, people: People, sessions: Sessions) -> tuple[_Floats, _Floats]:
+def _stays(rng: np.random.Generator, town: Town, people: People, sessions: Sessions) -> tuple[Floats, Floats]:
     """Where a session's person is, and for how many seconds the session lasts. (s, 2), (s,)"""
     at = people.home[sessions.user]
     spread = np.full(len(at), 5.0)
@@ -126,7 +124,9 @@ def _stays(rng: np.random.Generator, town: Town, people: People, sessions: Sessi
     return at + spread[:, None] * rng.standard_normal(at.shape), seconds
 
 
-def _outings(rng: np.random.Generator, town: Town, people: People, user: _Ints, bins: _Ints) -> tuple[_Floats, _Floats]:
+def _outings(
+    rng: np.random.Generator, town: Town, people: People, user: Integers, bins: Integers
+) -> tuple[Floats, Floats]:
     """A favourite place mostly, a popular one at times, the stadium when there is a match, or the airport."""
     rank = np.searchsorted(_FAVOURITES, rng.random(len(user)) * _FAVOURITES[-1], side="right")
     place = people.favourites[user, np.minimum(rank, len(_FAVOURITES) - 1)]
@@ -140,7 +140,9 @@ def _outings(rng: np.random.Generator, town: Town, people: People, user: _Ints, 
     return at, spread
 
 
-def _ends(rng: np.random.Generator, town: Town, people: People, user: _Ints, bins: _Ints) -> tuple[_Floats, _Floats]:
+def _ends(
+    rng: np.random.Generator, town: Town, people: People, user: Integers, bins: Integers
+) -> tuple[Floats, Floats]:
     """Both ends of trips: to work and back in the rush hours, else between home and somewhere. (n, 2) each"""
     hour, workday = town.rhythm.hour[bins], town.rhythm.day[bins] < 5
     rush = (np.abs(hour - 7.8) < 2.2) | (np.abs(hour - 17.5) < 2)
@@ -154,8 +156,8 @@ def _ends(rng: np.random.Generator, town: Town, people: People, user: _Ints, bin
     return np.where(leaves, home, away), np.where(leaves, away, home)
 
 
-def _gps_error(rng: np.random.Generator, size: int) -> _Floats:
+def _gps_error(rng: np.random.Generator, size: int) -> Floats:
     """Metres; one ping in 25 is a bad one, between high buildings. (size, 2)"""
     deviation = np.where(rng.random(size) < 0.04, 5 * _GPS_METRES, _GPS_METRES)
-    error: _Floats = rng.standard_normal((size, 2)) * deviation[:, None]
+    error: Floats = rng.standard_normal((size, 2)) * deviation[:, None]
     return error

@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from vdr_spark.arrays import Floats, Integers
 
 
 @dataclass(frozen=True)
 class Pings:
     """Columns of equal length (n,)."""
 
-    user: NDArray[np.int64]  # numbered from 0 within the block
-    lat: NDArray[np.float64]
-    lon: NDArray[np.float64]
-    ts_us: NDArray[np.int64]  # microseconds since 1970 (UTC)
+    user: Integers  # numbered from 0 within the block
+    lat: Floats
+    lon: Floats
+    ts_us: Integers  # microseconds since 1970 (UTC)
 
     def __len__(self) -> int:
         return len(self.user)

@@ -1,7 +1,7 @@
 """How many pings a person has: p(n) ~ (n + shift) ** -exponent for n = 1 .. cutoff.
 
 A few people have most of the pings, as in every real feed; `shift` bends the law down for the many who have
-few. The law is tabulated, so its mean is exact and a draw is one search in the cumulated table.
+few. The law is tabulated, so its mean is exact and a sample is one search in the cumulated table.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+
+from vdr_spark.arrays import Floats, Integers
 
 
 @dataclass(frozen=True)
@@ -20,14 +21,14 @@ class PowerLaw:
     cutoff: int
 
     @cached_property
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> Floats:
         """p(1) .. p(cutoff). (cutoff,)"""
         weights = (np.arange(1, self.cutoff + 1) + self.shift) ** -self.exponent
-        shares: NDArray[np.float64] = weights / weights.sum()
+        shares: Floats = weights / weights.sum()
         return shares
 
     @cached_property
-    def _cumulated(self) -> NDArray[np.float64]:
+    def _cumulated(self) -> Floats:
         return np.cumsum(self.probabilities)
 
     @cached_property
@@ -36,11 +37,11 @@ class PowerLaw:
         return float(np.arange(1, self.cutoff + 1) @ self.probabilities)
 
     def users_for(self, pings: int) -> int:
-        """The number of people who are expected to have `pings` pings together."""
+        """Return the number of people who are expected to have `pings` pings together."""
         return max(1, round(pings / self.mean))
 
-    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
-        """`size` independent draws, each in 1 .. cutoff. (size,)"""
+    def sample(self, rng: np.random.Generator, size: int) -> Integers:
+        """Sample `size` independent numbers, each in 1 .. cutoff. (size,)"""
         found = np.searchsorted(self._cumulated, rng.random(size), side="right") + 1
         # Rounding can leave the last entry of the table a little below 1.
         return np.minimum(found, self.cutoff).astype(np.int64)

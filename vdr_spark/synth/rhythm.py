@@ -9,14 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vdr_spark.arrays import Floats, Integers, Mask
 from vdr_spark.grid import Grid
 
 HOME, WORK, LEISURE, TRIP = range(4)
 _BIN_SECONDS = 900
-_Floats = NDArray[np.float64]
-_Ints = NDArray[np.int64]
 _Knots = dict[float, float]  # hour: value, straight lines between
 
 # Pings an hour, relative: phones report less while nothing moves.
@@ -87,10 +85,10 @@ class Rhythm:
 
     start_us: int
     period_us: int
-    cumulated: _Floats  # share of pings up to the end of each bin. (bins,)
-    hour: _Floats  # local hour of each bin's middle, 0 to 24. (bins,)
-    day: _Ints  # local day of each bin, 0 = Monday. (bins,)
-    activity: _Floats  # cumulated shares of HOME, WORK, LEISURE, TRIP. (2: free or working, bins, 4)
+    cumulated: Floats  # share of pings up to the end of each bin. (bins,)
+    hour: Floats  # local hour of each bin's middle, 0 to 24. (bins,)
+    day: Integers  # local day of each bin, 0 = Monday. (bins,)
+    activity: Floats  # cumulated shares of HOME, WORK, LEISURE, TRIP. (2: free or working, bins, 4)
 
     @classmethod
     def of(cls, grid: Grid) -> Rhythm:
@@ -105,33 +103,33 @@ class Rhythm:
         start_us = round(grid.start.timestamp() * 1_000_000)
         return cls(start_us, seconds * 1_000_000, use / use[-1], hour, day, np.cumsum(activity, axis=2))
 
-    def draw_bins(self, rng: np.random.Generator, size: int) -> _Ints:
-        """Quarter hours in which something begins, as often as phones are used in them. (size,)"""
+    def sample_bins(self, rng: np.random.Generator, size: int) -> Integers:
+        """Sample quarter hours in which something begins, as often as phones are used in them. (size,)"""
         found = np.searchsorted(self.cumulated, rng.random(size), side="right")
         return np.minimum(found, len(self.cumulated) - 1).astype(np.int64)
 
-    def draw_activities(self, rng: np.random.Generator, bins: _Ints, works: NDArray[np.bool_]) -> _Ints:
-        """HOME, WORK, LEISURE or TRIP for each bin, by whether the person goes to work. (n,)"""
+    def sample_activities(self, rng: np.random.Generator, bins: Integers, works: Mask) -> Integers:
+        """Sample HOME, WORK, LEISURE or TRIP for each bin, by whether the person goes to work. (n,)"""
         shares = self.activity[works.astype(np.int64), bins]  # (n, 4)
-        drawn: _Ints = (rng.random(len(bins))[:, None] >= shares[:, :3]).sum(axis=1)
-        return drawn
+        activities: Integers = (rng.random(len(bins))[:, None] >= shares[:, :3]).sum(axis=1)
+        return activities
 
-    def moments(self, bins: _Ints, seconds: _Floats) -> _Ints:
+    def moments(self, bins: Integers, seconds: Floats) -> Integers:
         """Microseconds since 1970, `seconds` after a bin begins; past the period's end is its begin."""
         offset = bins * (_BIN_SECONDS * 1_000_000) + (seconds * 1e6).astype(np.int64)
         return self.start_us + offset % self.period_us
 
 
-def _at(knots: _Knots, hour: _Floats) -> _Floats:
+def _at(knots: _Knots, hour: Floats) -> Floats:
     return np.interp(hour, list(knots), list(knots.values()))
 
 
-def _shares(hour: _Floats, working: NDArray[np.bool_]) -> _Floats:
+def _shares(hour: Floats, working: Mask) -> Floats:
     """Shares of the four activities in bins of working and of free time. (bins, 4)"""
     home = np.where(working, _at(_AT_HOME["working"], hour), _at(_AT_HOME["free"], hour))
     trip = np.where(working, _at(_ON_THE_WAY["working"], hour), _at(_ON_THE_WAY["free"], hour))
     rest = np.maximum(1 - home - trip, 0)
     work = rest * np.where(working, _at(_OF_REST_WORK, hour), 0.12)
     shares = np.stack([home, work, rest - work, trip], axis=1)
-    normal: _Floats = shares / shares.sum(axis=1, keepdims=True)
+    normal: Floats = shares / shares.sum(axis=1, keepdims=True)
     return normal

@@ -11,36 +11,34 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vdr_spark.arrays import Floats, Integers, Mask
 from vdr_spark.synth.ground import Ground
 
 _STREET, _ARTERIAL, _HIGHWAY = 6.0, 8.5, 24.0  # metres a second
 _BLOCKS = 64  # the pattern of streets repeats after as many kilometres
-_Floats = NDArray[np.float64]
-_Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Routes:
     """Ways of n trips. A leg is straight, but for middle legs on the ring road."""
 
-    corners: _Floats  # (n, 6, 2)
-    until: _Floats  # share of the way at the end of each leg. (n, 5)
-    seconds: _Floats  # (n,)
-    on_ring: NDArray[np.bool_]  # (n,)
-    arc: _Floats  # where on the ring the middle leg begins, and how far it goes, in radians. (n, 2)
-    bridged: NDArray[np.bool_]  # whether the middle leg may cross water. (n,)
+    corners: Floats  # (n, 6, 2)
+    until: Floats  # share of the way at the end of each leg. (n, 5)
+    seconds: Floats  # (n,)
+    on_ring: Mask  # (n,)
+    arc: Floats  # where on the ring the middle leg begins, and how far it goes, in radians. (n, 2)
+    bridged: Mask  # whether the middle leg may cross water. (n,)
 
 
 @dataclass(frozen=True)
 class Roads:
     ground: Ground
     spacing: float  # of arterials, metres
-    parts: _Floats  # streets between two arterials, per block and direction. (_BLOCKS, _BLOCKS, 2)
-    radials: _Floats  # directions of the highways out of downtown, radians. (5,)
+    parts: Floats  # streets between two arterials, per block and direction. (_BLOCKS, _BLOCKS, 2)
+    radials: Floats  # directions of the highways out of downtown, radians. (5,)
     ring: float  # radius of the ring road, metres
-    bridges: _Floats  # u of the arterials that cross the river, ascending
+    bridges: Floats  # u of the arterials that cross the river, ascending
 
     @classmethod
     def of(cls, ground: Ground, seed: int) -> Roads:
@@ -54,7 +52,7 @@ class Roads:
         carried[len(numbers) // 2] = True
         return cls(ground, spacing, parts, radials, 0.52 * ground.reach, numbers[carried] * spacing)
 
-    def along_streets(self, rng: np.random.Generator, points: _Floats) -> _Floats:
+    def along_streets(self, rng: np.random.Generator, points: Floats) -> Floats:
         """The points moved to the sides of the streets next to them, where buildings are. (n, 2)"""
         block = np.floor(points / self.spacing).astype(np.int64) % _BLOCKS
         axis = rng.integers(0, 2, len(points))
@@ -65,15 +63,15 @@ class Roads:
         moved[rows, axis] = np.round(points[rows, axis] / width) * width + side
         return moved
 
-    def gates(self, rng: np.random.Generator, size: int) -> _Floats:
+    def gates(self, rng: np.random.Generator, size: int) -> Floats:
         """Points where highways leave the box. (size, 2)"""
         angle = self.radials[rng.integers(0, len(self.radials), size)]
         direction = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-        edge: _Floats = (self.ground.half / np.maximum(np.abs(direction), 1e-9)).min(axis=1)
-        gates: _Floats = self.ground.downtown + direction * (1.12 * edge[:, None])
+        edge: Floats = (self.ground.half / np.maximum(np.abs(direction), 1e-9)).min(axis=1)
+        gates: Floats = self.ground.downtown + direction * (1.12 * edge[:, None])
         return gates
 
-    def routes(self, rng: np.random.Generator, start: _Floats, goal: _Floats) -> Routes:
+    def routes(self, rng: np.random.Generator, start: Floats, goal: Floats) -> Routes:
         """The quickest way for each trip, as drivers see it: their estimates differ a little."""
         rows = np.round(np.stack([start[:, 1], goal[:, 1]], axis=1) / self.spacing) * self.spacing  # (n, 2)
         middles = [self._by_arterial(rng, start, goal, rows), self._by_ring(start, goal, rows)]
@@ -84,7 +82,7 @@ class Roads:
         chosen = np.arange(len(start)), best
         return self._drive(start, goal, rows, np.stack([u1[chosen], u2[chosen]], axis=1), seconds[chosen], best)
 
-    def positions(self, routes: Routes, trip: _Ints, share: _Floats) -> _Floats:
+    def positions(self, routes: Routes, trip: Integers, share: Floats) -> Floats:
         """Where trips are after a share of their way. (m, 2)"""
         until = routes.until[trip]
         leg = (share[:, None] >= until[:, :4]).sum(axis=1)
@@ -98,15 +96,15 @@ class Roads:
         return self._dry(points, routes.bridged[trip] & (leg == 2))
 
     def _by_arterial(
-        self, rng: np.random.Generator, start: _Floats, goal: _Floats, rows: _Floats
-    ) -> tuple[_Floats, _Floats, _Floats]:
+        self, rng: np.random.Generator, start: Floats, goal: Floats, rows: Floats
+    ) -> tuple[Floats, Floats, Floats]:
         between = start[:, 0] + rng.random(len(start)) * (goal[:, 0] - start[:, 0])
         u = np.round(between / self.spacing) * self.spacing
         bridge = self.bridges[np.abs(self.bridges[:, None] - between).argmin(axis=0)]
         u = np.where(self._crosses(start, goal), bridge, u)
         return u, u, np.abs(rows[:, 1] - rows[:, 0]) / _ARTERIAL
 
-    def _by_radial(self, angle: float, rows: _Floats) -> tuple[_Floats, _Floats, _Floats]:
+    def _by_radial(self, angle: float, rows: Floats) -> tuple[Floats, Floats, Floats]:
         out = rows - self.ground.downtown[1]
         u = self.ground.downtown[0] + out / math.tan(angle)
         # A highway begins downtown: rows on the other side do not meet it.
@@ -114,7 +112,7 @@ class Roads:
         seconds = np.abs(rows[:, 1] - rows[:, 0]) / abs(math.sin(angle)) / _HIGHWAY
         return u[:, 0], u[:, 1], np.where(there, seconds, np.inf)
 
-    def _by_ring(self, start: _Floats, goal: _Floats, rows: _Floats) -> tuple[_Floats, _Floats, _Floats]:
+    def _by_ring(self, start: Floats, goal: Floats, rows: Floats) -> tuple[Floats, Floats, Floats]:
         out = rows - self.ground.downtown[1]
         side = np.sign(np.stack([start[:, 0], goal[:, 0]], axis=1) - self.ground.downtown[0])
         u = self.ground.downtown[0] + side * np.sqrt(np.maximum(self.ring**2 - out**2, 0))
@@ -122,13 +120,13 @@ class Roads:
         seconds = self.ring * np.abs(self._arc(u, rows)[:, 1]) / _HIGHWAY
         return u[:, 0], u[:, 1], np.where(there, seconds, np.inf)
 
-    def _arc(self, u: _Floats, rows: _Floats) -> _Floats:
+    def _arc(self, u: Floats, rows: Floats) -> Floats:
         """Begin, and way to the end by the shorter side, of the arc between two points of the ring. (n, 2)"""
         angle = np.arctan2(rows - self.ground.downtown[1], u - self.ground.downtown[0])
         way = (angle[:, 1] - angle[:, 0] + math.pi) % (2 * math.pi) - math.pi
         return np.stack([angle[:, 0], way], axis=1)
 
-    def _drive(self, start: _Floats, goal: _Floats, rows: _Floats, u: _Floats, middle: _Floats, kind: _Ints) -> Routes:
+    def _drive(self, start: Floats, goal: Floats, rows: Floats, u: Floats, middle: Floats, kind: Integers) -> Routes:
         corners = np.stack(
             [
                 start,
@@ -148,12 +146,12 @@ class Roads:
         bridged = (kind > 0) | self._crosses(start, goal)
         return Routes(corners, until, seconds, kind == 1, self._arc(u, rows), bridged)
 
-    def _crosses(self, start: _Floats, goal: _Floats) -> NDArray[np.bool_]:
+    def _crosses(self, start: Floats, goal: Floats) -> Mask:
         north, ends_north = (points[:, 1] > self.ground.river_at(points[:, 0]) for points in (start, goal))
-        crosses: NDArray[np.bool_] = north != ends_north
+        crosses: Mask = north != ends_north
         return crosses
 
-    def _dry(self, points: _Floats, bridged: NDArray[np.bool_]) -> _Floats:
+    def _dry(self, points: Floats, bridged: Mask) -> Floats:
         """Points in the water moved to the nearer bank: a road runs along the river on both sides."""
         middle = self.ground.river_at(points[:, 0])
         away = points[:, 1] - middle

@@ -41,6 +41,7 @@ def test_spark_submit(spark: SparkSession, tmp_path: Path) -> None:
     assert read_release(spark, config.output).release_id == config.release_id
 
 
+@pytest.mark.spark
 def test_spark_submit_without_delta_is_one_sentence(tmp_path: Path) -> None:
     done = run(str(BIN / "spark-submit"), str(ROOT / "jobs/collect.py"), *with_overrides(tmp_path))
     assert done.returncode != 0

@@ -47,6 +47,7 @@ def test_two_processes_train_what_one_would(tmp_path: Path) -> None:
     assert [line["epoch"] for line in told] == [1, 2, 3]
 
 
+@pytest.mark.training
 def test_a_finished_training_starts_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = VqvaeSettings(codes=8, **COMMON)
     run = Run(settings, str(tmp_path))

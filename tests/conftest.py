@@ -39,6 +39,15 @@ SMALL = (
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
+# A session of tests runs hundreds of tiny jobs: what Spark compiles for one of them would never pay. A job by
+# spark-submit (tests/cluster) runs with Spark's own settings.
+QUICK = {
+    "spark.sql.shuffle.partitions": "3",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
+
 # The fixtures that tell a test's tier.
 MARKS_BY_FIXTURE = {"spark": "spark", "one_thread": "training"}
 
@@ -59,9 +68,9 @@ def pytest_handlecrashitem(crashitem: str, report: pytest.TestReport, sched: Sch
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    from vdr_spark.session import spark_session
+    from vdr_spark.spark.session import spark_session
 
-    session = spark_session(SparkSettings(driver_memory="3g", conf={"spark.sql.shuffle.partitions": "3"}))
+    session = spark_session(SparkSettings(driver_memory="3g", conf=QUICK))
     yield session
     session.stop()
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from vdr_spark.release.model import Release as Release
     from vdr_spark.release.read import read_release as read_release
     from vdr_spark.release.read import register_views as register_views
-    from vdr_spark.session import spark_session as spark_session
+    from vdr_spark.spark.session import spark_session as spark_session
 
 # Names are fetched when they are asked for: every Python worker of a Spark job imports this package, and must not
 # wait for PyTorch, Petastorm and pandas to count a few cells.
@@ -55,7 +55,7 @@ _HOMES = {
     "register_views": "release.read",
     "run_release": "pipeline",
     "run_stage": "pipeline",
-    "spark_session": "session",
+    "spark_session": "spark.session",
 }
 __all__ = list(_HOMES)
 

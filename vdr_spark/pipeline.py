@@ -17,6 +17,8 @@ from vdr_spark.refine import refine
 from vdr_spark.release.model import Release
 from vdr_spark.release.publish import publish
 from vdr_spark.release.read import read_release
+from vdr_spark.spark.session import warn_about_side_channels
+from vdr_spark.stage_log import run_logged
 from vdr_spark.storage.workspace import Workspace
 from vdr_spark.synth.generate import write_synthetic
 
@@ -30,6 +32,7 @@ def _synth(spark: SparkSession, config: ReleaseConfig, progress: Progress) -> bo
 
 
 def _collect(spark: SparkSession, config: ReleaseConfig, progress: Progress) -> bool:
+    warn_about_side_channels(spark)
     with spark_task(spark, progress, "collect: bound, count, add noise"):
         return collect(spark, config)
 
@@ -66,7 +69,7 @@ RELEASE_STAGES = ("collect", "denoise", "refine", "publish")
 
 def run_stage(name: str, spark: SparkSession, config: ReleaseConfig, progress: Progress | None = None) -> bool:
     """Run one stage of a configuration; False where its output was complete already."""
-    return STAGES[name](spark, settled(spark, config), progress or Silent())
+    return run_logged(name, lambda: STAGES[name](spark, settled(spark, config), progress or Silent()))
 
 
 def run_release(spark: SparkSession, config: ReleaseConfig, progress: Progress | None = None) -> Release:

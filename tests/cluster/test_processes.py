@@ -75,7 +75,7 @@ from pathlib import Path
 from vdr_spark.config import load_config
 from vdr_spark.errors import BudgetExceeded
 from vdr_spark.privacy.ledger import Ledger
-from vdr_spark.session import spark_session
+from vdr_spark.spark.session import spark_session
 
 conf, go, *overrides = sys.argv[1:]
 config = load_config(conf, overrides)

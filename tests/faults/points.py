@@ -62,7 +62,7 @@ def commit(table: str, version: int) -> str:
 START = (
     AtTime("half a second after the start", 0.5),
     AtTime("three seconds after the start", 3),
-    AtCall("session started", "after", "vdr_spark.session:spark_session"),
+    AtCall("session started", "after", "vdr_spark.spark.session:spark_session"),
 )
 
 BOOK = (

@@ -36,6 +36,6 @@ def test_a_release_that_is_killed_again_and_again_draws_and_pays_once(
     assert again.returncode == 0, again.stdout + again.stderr
     check_in_the_end(spark, release.config, tensor)
     # A person sees our lines, not Ivy's and log4j's.
-    assert "publish: write Delta tables" in again.stdout
+    assert "publish: write Delta tables" in again.stderr
     for noise in (":: loading settings", "WARN", "log4j", "FutureWarning", "Stage 0:"):
         assert noise not in again.stdout + again.stderr

@@ -13,7 +13,8 @@ import typer
 from rich.markup import escape
 
 from vdr_spark.cli import budget, query
-from vdr_spark.cli.console import ConsoleProgress, console, run
+from vdr_spark.cli.console import ConsoleProgress, console, run, say_skipped
+from vdr_spark.cli.logs import show_log_options
 from vdr_spark.cli.options import Conf, Json, Overrides, ReadsTheTruth, open_config, open_spark
 
 app = typer.Typer(
@@ -22,6 +23,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
+    callback=show_log_options,
 )
 app.add_typer(query.app, name="query")
 app.add_typer(budget.app, name="budget")
@@ -29,7 +31,7 @@ app.add_typer(budget.app, name="budget")
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of the console command."""
-    sys.exit(run(lambda: app(arguments)))
+    sys.exit(run(app, sys.argv[1:] if arguments is None else arguments))
 
 
 @app.command()
@@ -110,7 +112,7 @@ def _stages(names: Sequence[str], conf: Path, overrides: list[str] | None) -> No
     spark = open_spark(config, names[0])
     for name in names:
         if not run_stage(name, spark, config, ConsoleProgress()):
-            console.print(f"  [dim]{name}: complete already, nothing was done[/dim]")
+            say_skipped(name)
     if "publish" in names:
         for view in config.views():
             of_region = f" of region {view.focus}" if view.focus else ""

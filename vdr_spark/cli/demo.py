@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from pyspark.sql import SparkSession
 from rich.markup import escape
 
-from vdr_spark.cli.console import ConsoleProgress, console
+from vdr_spark.cli.console import ConsoleProgress, console, say_skipped
 from vdr_spark.cli.evaluate import error_table, save_codes, save_evaluation
 from vdr_spark.cli.options import open_spark
 from vdr_spark.config import ReleaseConfig
@@ -37,7 +37,7 @@ def run_demo(config: ReleaseConfig) -> None:
     spark, progress = open_spark(config, "demo"), ConsoleProgress()
     for name in ("synth", *RELEASE_STAGES):
         if not run_stage(name, spark, config, progress):
-            console.print(f"  [dim]{name}: complete already, nothing was done[/dim]")
+            say_skipped(name)
     release = read_release(spark, config.output, config.release_id)
     paper = _with_paper_model(spark, config, progress)
     with progress.task("evaluate: compare with the generated truth", None):

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from vdr_spark.cli.console import caution, console, leave_on_interrupt
 from vdr_spark.config import ReleaseConfig, load_config
-from vdr_spark.session import sideways_cautions, spark_session
+from vdr_spark.spark.session import spark_session
 
 Conf = Annotated[Path, typer.Argument(metavar="CONF", help="The configuration, a YAML file; see conf/.")]
 Overrides = Annotated[
@@ -33,10 +33,8 @@ def open_config(conf: Path, overrides: list[str] | None, warn: bool = False) -> 
 
 
 def open_spark(config: ReleaseConfig, app_name: str) -> SparkSession:
-    """The session, with a sign of life while a JVM starts."""
+    """Return the session, with a sign of life while a JVM starts."""
     with console.status("starting Spark ..."):
         spark = spark_session(config.spark, f"vdr {app_name} {config.name}")
     leave_on_interrupt()
-    for text in sideways_cautions(spark):
-        caution(text)
     return spark

@@ -21,7 +21,7 @@ from vdr_spark.pings.layouts import LAYOUTS
 from vdr_spark.privacy.accounting import Entry, State
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.privacy.mechanism import mechanism_of
-from vdr_spark.session import settings_of_spark
+from vdr_spark.spark.session import settings_of_spark
 from vdr_spark.storage.locks import exclusive
 from vdr_spark.storage.workspace import Workspace
 from vdr_spark.synth.generate import is_generated

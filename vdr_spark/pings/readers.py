@@ -38,7 +38,7 @@ from vdr_spark.pings.csv_files import open_csv, quoted
 from vdr_spark.pings.layouts import CANONICAL, LAYOUTS, Layout
 from vdr_spark.pings.parquet_schemas import check_types
 from vdr_spark.pings.timestamps import instant, is_time
-from vdr_spark.session import settings_of_spark
+from vdr_spark.spark.session import settings_of_spark
 
 # Otherwise Spark looks at the names of all folders to tell what they are: `user_id=1` and `user_id=01` would be
 # one user, the number 1, unless somebody else's folder is called `user_id=abc`.

@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 # Ivy's and pip's progress belong to the set-up; everything after it is quiet.
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help setup demo test audit-test fault-test lint format lock bench-noise bench-collect bench-training bench-memory wheel clean clean-demo
+.PHONY: help setup demo test test-fast audit-test fault-test lint format lock bench-noise bench-collect bench-training bench-memory wheel clean clean-demo
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,14 +28,22 @@ $(READY): pyproject.toml requirements.lock
 demo: $(READY) ## a generated city, end to end: pings -> private release -> queries -> pictures, in out/demo
 	@$(BIN)/vdr demo conf/demo.yaml
 
-test: lint ## lint, types and all tests
-	@$(BIN)/python -m pytest -n 2 --dist loadfile
+# Two processes: half of a Spark test is waiting. Files stay whole, the longest first (tests/conftest.py).
+PYTEST  := $(BIN)/python -m pytest -n 2 --no-loadscope-reorder
+# Hundreds of jobs in one test take longer than a test may take otherwise.
+AT_LONG := -o timeout=3600 -o faulthandler_timeout=4000
+
+test: lint ## lint, types and all tests but audits and kills (below 10 minutes)
+	@$(PYTEST) --dist loadfile
+
+test-fast: $(READY) ## the tests that need no Spark and train no network (below 2 minutes)
+	@$(PYTEST) --dist loadfile -m "not spark and not training and not audits and not faults"
 
 audit-test: $(READY) ## the statistical audit at length: hundreds of whole collect jobs (long; never timed)
-	@$(BIN)/python -m pytest -m audits tests/statistical
+	@$(BIN)/python -m pytest $(AT_LONG) -m audits tests/statistical
 
 fault-test: $(READY) ## kill -9 at 83 points of a release, and the same command again after each; speculation on a cluster (over an hour)
-	@$(BIN)/python -m pytest -n 2 --dist load -m faults tests/faults
+	@$(PYTEST) $(AT_LONG) --dist load -m faults tests/faults
 
 lint: $(READY) ## ruff (lint and format) and mypy
 	@$(BIN)/ruff check .

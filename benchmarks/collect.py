@@ -30,7 +30,7 @@ from vdr_spark.config import ReleaseConfig
 from vdr_spark.config.settings import SparkSettings
 from vdr_spark.cost import tasks_for
 from vdr_spark.pings.readers import read_pings
-from vdr_spark.session import settings_of_spark, spark_session
+from vdr_spark.spark.session import settings_of_spark, spark_session
 
 Total = Callable[[DataFrame], int]
 ROWS = {"peers": 5e7, "sweep": 1e8, "extremes": 1e7}  # unless --rows says otherwise

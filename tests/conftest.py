@@ -1,20 +1,24 @@
 """What tests share: one Spark session (starting it costs more than most tests), and small configurations."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from pyspark.sql import SparkSession
-
 
 from vdr_spark.config import ReleaseConfig, load_config
 from vdr_spark.config.settings import SparkSettings
 from vdr_spark.grid import Grid
-from vdr_spark.session import spark_session
+
+if TYPE_CHECKING:  # what a test does not use, it does not wait for
+    from pyspark.sql import SparkSession
+    from xdist.scheduler.protocol import Scheduling
 
 ROOT = Path(__file__).parent.parent
 
@@ -35,9 +39,38 @@ SMALL = (
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
+# A session of tests runs hundreds of tiny jobs: what Spark compiles for one of them would never pay. A job by
+# spark-submit (tests/cluster) runs with Spark's own settings.
+QUICK = {
+    "spark.sql.shuffle.partitions": "3",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
+
+# The fixtures that tell a test's tier.
+MARKS_BY_FIXTURE = {"spark": "spark", "one_thread": "training"}
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for fixture in MARKS_BY_FIXTURE.keys() & set(getattr(item, "fixturenames", ())):
+            item.add_marker(MARKS_BY_FIXTURE[fixture])
+
+
+@pytest.hookimpl(optionalhook=True)  # pytest-xdist's
+def pytest_handlecrashitem(crashitem: str, report: pytest.TestReport, sched: Scheduling) -> None:
+    """End the run when one of its processes dies: xdist would give the same test to the other one."""
+    sched.config.hook.pytest_runtest_logreport(report=report)
+    pytest.exit(f"the process that ran {crashitem} died", returncode=pytest.ExitCode.TESTS_FAILED)
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    session = spark_session(SparkSettings(driver_memory="3g", conf={"spark.sql.shuffle.partitions": "3"}))
+    from vdr_spark.spark.session import spark_session
+
+    session = spark_session(SparkSettings(driver_memory="3g", conf=QUICK))
     yield session
     session.stop()
 
@@ -53,9 +86,10 @@ def small_config(tmp_path: Path) -> Callable[..., ReleaseConfig]:
 
 
 @pytest.fixture(scope="session")
-def demo_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def demo_folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: ARG001
     """A folder in which the demo was run, made small: `conf/demo.yaml` and `out/demo`, as in the README."""
-    request.getfixturevalue("spark")
+    from vdr_spark.cli.demo import run
+
     folder = tmp_path_factory.mktemp("demo")
     small = yaml.safe_load((ROOT / "conf/demo.yaml").read_text())
     small["grid"]["cells_per_side"] = 24
@@ -68,8 +102,6 @@ def demo_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
     before = os.getcwd()
     os.chdir(folder)
     try:
-        from vdr_spark.cli.demo import run
-
         run(load_config("conf/demo.yaml"))
     finally:
         os.chdir(before)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 
 from pyspark.sql import DataFrame, SparkSession
@@ -19,6 +18,7 @@ from vdr_spark.release.publish import publish
 from vdr_spark.spark.progress import spark_task
 from vdr_spark.spark.session import warn_about_side_channels
 from vdr_spark.spark.torch_launcher import launch_with_spark
+from vdr_spark.stage_log import run_logged
 from vdr_spark.synth.generate import write_synthetic
 
 RELEASE_STAGES = ("collect", "denoise", "refine", "publish")
@@ -51,13 +51,7 @@ class Pipeline:
             "refine": self._refine,
             "publish": self._publish,
         }
-        began = time.monotonic()
-        logger.info("%s begins", stage, extra={"stage": stage})
-        done = stages[stage]()
-        seconds = round(time.monotonic() - began, 1)
-        what = "is done" if done else "was complete already"
-        logger.info("%s %s", stage, what, extra={"stage": stage, "seconds": seconds, "skipped": not done})
-        return done
+        return run_logged(stage, stages[stage])
 
     def _synth(self) -> bool:
         with spark_task(self.spark, self._progress, "synth: generate pings"):

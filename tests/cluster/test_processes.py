@@ -42,6 +42,7 @@ def test_spark_submit(spark: SparkSession, tmp_path: Path) -> None:
     assert read_release(config.output).release_id == release_id_of(config)
 
 
+@pytest.mark.spark
 def test_spark_submit_without_delta_is_one_sentence(tmp_path: Path) -> None:
     done = run(str(BIN / "spark-submit"), str(ROOT / "jobs/collect.py"), *with_overrides(tmp_path))
     assert done.returncode != 0
@@ -75,7 +76,7 @@ from pathlib import Path
 from vdr_spark.config import load_config
 from vdr_spark.errors import BudgetExceeded
 from vdr_spark.privacy.ledger import Ledger
-from vdr_spark.session import spark_session
+from vdr_spark.spark.session import spark_session
 
 conf, go, *overrides = sys.argv[1:]
 config = load_config(conf, overrides)

@@ -219,6 +219,7 @@ print(json.dumps({misfortune: counted(misfortune) for misfortune in ("none", "ta
 """
 
 
+@pytest.mark.spark
 def test_tasks_that_are_run_again_keep_the_same_pings(tmp_path: Path) -> None:
     """Really run again, as the logs show, and some of the layers were read before. The counts are the same."""
     write_in_files(pings_of_users(text=True), tmp_path / "pings", 1)

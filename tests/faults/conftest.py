@@ -5,19 +5,12 @@ from collections.abc import Callable
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.conftest import ROOT, small_overrides
+from tests.conftest import QUICK, ROOT, small_overrides
 from tests.faults.victim import Command
 from tests.plans import run_stage
 from vdr_spark.config import load_config
 
-# A victim lives for seconds: what Spark compiles for it would never pay.
-QUICK = {
-    "spark.master": "local[2,4]",  # as on a cluster, a task that fails is tried again
-    "spark.sql.shuffle.partitions": "3",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.databricks.delta.snapshotPartitions": "1",
-}
+AS_ON_A_CLUSTER = {"spark.master": "local[2,4]"}  # a task that fails is tried again
 
 
 @pytest.fixture(scope="session")
@@ -31,4 +24,4 @@ def pings(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture
 def release_of(pings: str) -> Callable[..., Command]:
     """`vdr release` of the shared pings into an output folder, with Spark settings of a test's own."""
-    return lambda output, **conf: Command.of(pings, output, QUICK | conf)
+    return lambda output, **conf: Command.of(pings, output, QUICK | AS_ON_A_CLUSTER | conf)

@@ -13,13 +13,15 @@ import typer
 from rich.markup import escape
 
 from vdr_spark.cli import budget, query
-from vdr_spark.cli.console import ConsoleProgress, console, run
+from vdr_spark.cli.console import ConsoleProgress, console, run, say_skipped
+from vdr_spark.cli.logs import show_log_options
 from vdr_spark.cli.options import Conf, Json, Overrides, ReadsTheTruth, RegionName, open_config, open_spark
 
 app = typer.Typer(
     name="vdr",
     help="Publish how many pings fall where and when, with every user protected. Start with: vdr explain CONF",
     no_args_is_help=True,
+    callback=show_log_options,
     pretty_exceptions_enable=False,
     add_completion=False,
 )
@@ -29,7 +31,7 @@ app.add_typer(budget.app, name="budget")
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of the console command."""
-    sys.exit(run(lambda: app(arguments)))
+    sys.exit(run(app, sys.argv[1:] if arguments is None else arguments))
 
 
 @app.command("explain")
@@ -113,7 +115,7 @@ def _stages(names: Sequence[str], conf: Path, overrides: list[str] | None) -> No
     pipeline = Pipeline(open_spark(config, names[0]), config, ConsoleProgress())
     for name in names:
         if not pipeline.run(name):
-            console.print(f"  [dim]{name}: complete already, nothing was done[/dim]")
+            say_skipped(name)
     if "publish" in names:
         for region in pipeline.plan.regions:
             of_region = f" of region {region.name}" if region.name else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -14,17 +15,18 @@ from rich.console import Console
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
+from vdr_spark.cli.logs import LogFormat, configure_logs, remove_logs, take_log_options
 from vdr_spark.errors import VdrError
 from vdr_spark.progress import Update
 
+logger = logging.getLogger(__name__)
 console = Console(highlight=False, soft_wrap=True)
-_errors = Console(stderr=True, highlight=False, soft_wrap=True)
 INTERRUPTED = 130  # the exit code that shells expect after Ctrl-C
 _PLAIN_SECONDS = 15.0  # between two lines where there is no terminal to draw on
 
 
 class ConsoleProgress:
-    """Bars on a terminal; a line now and then where there is none, as in a cluster's log."""
+    """Bars on a terminal; a log line now and then where there is none, as in a cluster's log."""
 
     @contextmanager
     def task(self, title: str, total: float | None) -> Iterator[Update]:
@@ -33,9 +35,11 @@ class ConsoleProgress:
             with _bars() as bars:
                 number = bars.add_task(title, total=total, note="")
                 yield lambda done, note: bars.update(number, completed=done, note=note)
+            console.print(f"[green]✓[/green] {title} [dim]{time.monotonic() - began:.1f} s[/dim]")
         else:
-            yield _lines(title, total)
-        console.print(f"[green]✓[/green] {title} [dim]{time.monotonic() - began:.1f} s[/dim]")
+            yield _log_lines(title, total)
+            seconds = round(time.monotonic() - began, 3)
+            logger.info("%s: done in %.1f s", title, seconds, extra={"task": title, "seconds": seconds})
 
 
 def _bars() -> Bars:
@@ -51,22 +55,29 @@ def _bars() -> Bars:
     )
 
 
-def _lines(title: str, total: float | None) -> Update:
+def _log_lines(title: str, total: float | None) -> Update:
     last = time.monotonic()
 
     def update(done: float, note: str) -> None:
         nonlocal last
         if time.monotonic() - last > _PLAIN_SECONDS:
             last = time.monotonic()
-            share = f"{done / total:.0%}" if total else ""
-            console.print(f"  {title}: {share} {note}".rstrip())
+            share = round(done / total, 3) if total else None
+            words = [f"{title}:", f"{share:.0%}" if share is not None else "", note]
+            logger.info(" ".join(filter(None, words)), extra={"task": title, "share": share})
 
     return update
 
 
+def say_skipped(stage: str) -> None:
+    """Tell the person at the terminal that a stage had nothing to do; elsewhere its log line says so."""
+    if console.is_terminal:
+        console.print(f"  [dim]{stage}: complete already, nothing was done[/dim]")
+
+
 def caution(text: str) -> None:
-    _errors.print("[yellow]![/yellow] ", end="")
-    _errors.print(text, markup=False)
+    """Say what to be careful with."""
+    logger.warning(text)
 
 
 def leave_on_interrupt() -> None:
@@ -83,19 +94,22 @@ def leave_on_interrupt() -> None:
     signal.signal(signal.SIGINT, leave)
 
 
-def run(command: Callable[[], object]) -> int:
-    """Call a command; the exit code. A user's mistake is a sentence, a defect of ours keeps its trace."""
+def run(command: Callable[[list[str]], object], arguments: list[str]) -> int:
+    """Call a command and return its exit code. A user's mistake is a sentence, a defect of ours keeps its trace."""
     # Libraries' warnings about their own future mean nothing to the person at the terminal.
     warnings.filterwarnings("ignore", category=FutureWarning)
     warnings.filterwarnings("ignore", category=DeprecationWarning)
     try:
-        command()
+        configure_logs(LogFormat.TEXT)  # for what may be wrong with the options themselves
+        log_format, verbose, rest = take_log_options(arguments)
+        configure_logs(log_format, verbose)
+        command(rest)
     except VdrError as problem:
-        _errors.print(f"[bold red]Error[/bold red] ({type(problem).__name__}): ", end="")
-        _errors.print(str(problem), markup=False)
+        logger.error(str(problem), extra={"error": type(problem).__name__})
         return 2
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 1
     finally:
+        remove_logs()
         sys.stdout.flush()
     return 0

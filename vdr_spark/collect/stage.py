@@ -21,7 +21,7 @@ from vdr_spark.errors import InvalidConfig, InvalidInput, LedgerConflict, VdrErr
 from vdr_spark.pings.layouts import LAYOUTS
 from vdr_spark.plan import Plan
 from vdr_spark.privacy.accounting import State
-from vdr_spark.session import settings_of_spark
+from vdr_spark.spark.session import settings_of_spark
 from vdr_spark.storage.locks import exclusive
 from vdr_spark.synth.generate import is_generated
 

@@ -41,7 +41,7 @@ from vdr_spark.pings.parquet_schemas import compare_types
 from vdr_spark.pings.parquet_types import INSTANT_NS, WALL_CLOCK_NS
 from vdr_spark.pings.recompute import check_recomputable
 from vdr_spark.pings.timestamps import instant, instant_of_nanoseconds, is_time
-from vdr_spark.session import settings_of_spark
+from vdr_spark.spark.session import settings_of_spark
 
 NANOSECONDS_AS_NUMBERS = {"spark.sql.legacy.parquet.nanosAsLong": "true"}
 """Without this, Spark does not read Parquet's nanoseconds, which pandas writes."""

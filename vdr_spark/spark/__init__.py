@@ -1,1 +1,1 @@
-"""What needs a Spark session beside the stages: following its jobs, starting processes by it."""
+"""What VDR asks of Spark itself: the session, and whatever else needs a cluster."""

@@ -6,12 +6,15 @@ across processes, so whatever must not happen twice at once there is done while 
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from vdr_spark.errors import EnvironmentProblem, VdrError
+
+_FOR_EVER = -1
 
 
 class Busy(VdrError):
@@ -27,14 +30,26 @@ def exclusive(path: str, busy: str | None = None) -> Iterator[None]:
     if "://" in path:
         yield
         return
+    lock = _acquire(Path(path), busy)
     try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        file = open(path, "w")  # noqa: SIM115  closed below, where the lock is given back
-    except OSError as problem:
-        raise EnvironmentProblem(f"{Path(path).parent} cannot be written to: {problem.strerror}") from None
-    with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | (fcntl.LOCK_NB if busy else 0))
-        except BlockingIOError:
-            raise Busy(busy) from None
         yield
+    finally:
+        lock.release()
+
+
+def _acquire(path: Path, busy: str | None) -> FileLock:
+    # Where the file system has no locks, filelock would make do with a file that outlives a killed process.
+    lock = FileLock(path, timeout=0 if busy else _FOR_EVER, fallback_to_soft=False)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout:
+        raise Busy(busy) from None
+    except OSError as problem:
+        raise EnvironmentProblem(f"{path.parent} cannot be written to: {problem.strerror}") from None
+    except NotImplementedError:
+        raise EnvironmentProblem(
+            f"{path.parent} lies on a file system without locks, on which two processes could draw noise at once; "
+            "put `output` and `ledger` on another disk"
+        ) from None
+    return lock

@@ -75,6 +75,7 @@ def test_identity_is_as_bad_as_the_noise(small_config: Small, tmp_path: Path) ->
     assert notes["estimated_busy_error"] == 1
 
 
+@pytest.mark.training
 def test_a_network_that_sees_the_cell_pays_for_it(small_config: Small, tmp_path: Path) -> None:
     """The plain autoencoder redraws much of the noise; judged by its residual alone it would look good."""
     network = "{epochs: 3, alpha: 0, channels: 16, checkpoint_every: 3}"

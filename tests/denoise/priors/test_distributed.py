@@ -54,6 +54,7 @@ def refuse(*_: object) -> NoReturn:
     raise AssertionError("a process was started")
 
 
+@pytest.mark.training
 def test_a_finished_training_starts_no_process(tmp_path: Path) -> None:
     settings = VqvaeSettings(codes=8, **COMMON)
     run = Run(settings, str(tmp_path))

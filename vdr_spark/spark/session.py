@@ -12,6 +12,7 @@ A local JVM writes its log to a file, so that a person sees our lines and not Iv
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -23,6 +24,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.resources import as_file, files
 from pathlib import Path
+from weakref import WeakSet
 
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
@@ -31,6 +33,7 @@ from pyspark.sql import SparkSession
 from vdr_spark.config.settings import SparkSettings
 from vdr_spark.errors import EnvironmentProblem
 
+logger = logging.getLogger(__name__)
 OLDEST_JAVA = 17
 _DELTA_CLASS = "io.delta.sql.DeltaSparkSessionExtension"
 _DELTA_CONF = {
@@ -38,9 +41,11 @@ _DELTA_CONF = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
 
+_warned: WeakSet[SparkSession] = WeakSet()
+
 
 def spark_session(settings: SparkSettings | None = None, app_name: str = "vdr") -> SparkSession:
-    """A session with Delta switched on; an existing one is taken, whatever the settings say."""
+    """Return a session with Delta switched on; an existing one is taken, whatever the settings say."""
     settings = settings or SparkSettings()
     active = SparkSession.getActiveSession()
     spark = active or (_submitted(settings, app_name) if _under_spark_submit() else _local(settings, app_name))
@@ -119,7 +124,7 @@ def _machine_conf(settings: SparkSettings, log4j: Path) -> dict[str, str]:
 
 
 def _share_of_memory() -> str:
-    """A third of this machine, 1 to 16 GiB: Python workers and PyTorch need theirs."""
+    """Return a third of this machine, 1 to 16 GiB: Python workers and PyTorch need theirs."""
     try:
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError):
@@ -161,7 +166,7 @@ def _require_java() -> None:
 
 @contextmanager
 def _stderr_to(log: Path) -> Iterator[None]:
-    """While the JVM starts, and for as long as it lives, its standard error goes to a file."""
+    """Send the JVM's standard error to a file, while it starts and for as long as it lives."""
     sys.stderr.flush()
     kept = os.dup(2)
     with log.open("ab") as file:
@@ -183,8 +188,16 @@ def _why_no_jvm(log: Path) -> str:
     return f"Spark's Java process did not start; what it said is in {log}"
 
 
-def sideways_cautions(spark: SparkSession) -> list[str]:
-    """What a session that others have set up keeps or writes beside the tables, in sentences for the operator."""
+def warn_about_side_channels(spark: SparkSession) -> None:
+    """Log, once per session, what it keeps or writes beside the tables: before pings are read, in notebooks too."""
+    if spark not in _warned:
+        _warned.add(spark)
+        for caution in side_channel_cautions(spark):
+            logger.warning(caution)
+
+
+def side_channel_cautions(spark: SparkSession) -> list[str]:
+    """Return what a session that others set up keeps or writes beside the tables, in sentences for the operator."""
     found = []
     if spark.conf.get("spark.eventLog.enabled", "false") == "true":
         found.append("Spark keeps an event log here. It counts rows, exactly: let nobody but the operator read it.")
@@ -198,7 +211,7 @@ def sideways_cautions(spark: SparkSession) -> list[str]:
 
 @contextmanager
 def settings_of_spark(spark: SparkSession, settings: dict[str, str]) -> Iterator[None]:
-    """Runtime settings of a session, for as long as a job needs them."""
+    """Change runtime settings of a session, for as long as a job needs them."""
     before = {key: spark.conf.get(key, None) for key in settings}
     for key, value in settings.items():
         spark.conf.set(key, value)

@@ -6,9 +6,9 @@ import pytest
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
-from vdr_spark import session
 from vdr_spark.config.settings import SparkSettings
 from vdr_spark.errors import EnvironmentProblem
+from vdr_spark.spark import session
 
 
 def fake_java(folder: Path, version: str) -> Path:
@@ -79,13 +79,19 @@ def test_one_setting_encrypts_what_spark_writes_and_sends(encryption: bool) -> N
     assert session._wire_conf(settings, alone) == {}  # Spark would not start
 
 
-def test_a_session_of_others_is_told_of(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert session.sideways_cautions(spark) == []
+def test_a_session_of_others_is_warned_about_once(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert session.side_channel_cautions(spark) == []
     theirs = {"spark.eventLog.enabled": "true", "spark.io.encryption.enabled": "false"}
     monkeypatch.setattr(type(spark.conf), "get", lambda _, key, default=None: theirs.get(key, default))
-    event_log, shuffle = session.sideways_cautions(spark)
-    assert "event log" in event_log
-    assert "shuffle files are not encrypted" in shuffle
+    monkeypatch.setattr(session, "_warned", set())
+    for _ in range(2):
+        session.warn_about_side_channels(spark)
+    event_log, shuffle = caplog.records
+    assert event_log.levelname == shuffle.levelname == "WARNING"
+    assert "event log" in event_log.getMessage()
+    assert "shuffle files are not encrypted" in shuffle.getMessage()
 
 
 def test_an_existing_session_is_used(spark: SparkSession) -> None:

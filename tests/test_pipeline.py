@@ -24,7 +24,7 @@ def test_stages_one_by_one_and_again(spark: SparkSession, small_config: Small) -
     config = small_config()
     for name in ("synth", "collect", "denoise", "refine", "publish"):
         assert run_stage(name, spark, config) is True, name
-    first = read_release(spark, config.output)
+    first = read_release(config.output)
     noisy = read_slices(live_files(spark, Workspace.of(config)), config.domain)
     for name in ("synth", "collect", "denoise", "refine", "publish"):
         assert run_stage(name, spark, config) is False, name
@@ -38,7 +38,7 @@ def test_stages_one_by_one_and_again(spark: SparkSession, small_config: Small) -
     factor = float(second.counts.sum() / noisy.sum())
     np.testing.assert_allclose(second.counts, noisy * factor, rtol=1e-4, atol=1e-5)
     assert Ledger(spark, Workspace.of(config).ledger).account(config.dataset).committed == config.privacy.epsilon
-    assert (read_release(spark, config.output, first.release_id).counts == first.counts).all()
+    assert (read_release(config.output, first.release_id).counts == first.counts).all()
 
 
 @pytest.mark.parametrize(("stage", "needs"), [("denoise", "collect"), ("refine", "collect"), ("publish", "refine")])
@@ -103,7 +103,7 @@ def test_several_regions_become_releases_of_one_draw(spark: SparkSession, small_
         write_pings(config.input.path, grid, rows)
         (Path(config.input.path) / "part.parquet").rename(Path(config.input.path) / f"{name}.parquet")
     run_release(spark, config)
-    first, second = (read_release(spark, config.output, view.release_id) for view in config.views())
+    first, second = (read_release(config.output, view.release_id) for view in config.views())
     assert (first.grid.box, second.grid.box) == (north.box, south.box)
     assert first.release_id != second.release_id
     total = config.privacy.total_pings

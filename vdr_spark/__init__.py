@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from vdr_spark.query import forecast as forecast
     from vdr_spark.query import nearest_hotspot as nearest_hotspot
     from vdr_spark.query import range_count as range_count
-    from vdr_spark.release.model import Release as Release
     from vdr_spark.release.read import read_release as read_release
-    from vdr_spark.release.read import register_views as register_views
+    from vdr_spark.release.release import Release as Release
+    from vdr_spark.release.views import register_views as register_views
     from vdr_spark.session import spark_session as spark_session
 
 # Names are fetched when they are asked for: every Python worker of a Spark job imports this package, and must not
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Box": "grid",
     "Grid": "grid",
-    "Release": "release.model",
+    "Release": "release.release",
     "ReleaseConfig": "config",
     "VdrError": "errors",
     "forecast": "query",
@@ -52,7 +52,7 @@ _HOMES = {
     "nearest_hotspot": "query",
     "range_count": "query",
     "read_release": "release.read",
-    "register_views": "release.read",
+    "register_views": "release.views",
     "run_release": "pipeline",
     "run_stage": "pipeline",
     "spark_session": "session",

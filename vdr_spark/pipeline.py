@@ -14,9 +14,9 @@ from vdr_spark.denoise.stage import denoise
 from vdr_spark.errors import StageMissing
 from vdr_spark.progress import Progress, Silent, spark_task
 from vdr_spark.refine import refine
-from vdr_spark.release.model import Release
 from vdr_spark.release.publish import publish
 from vdr_spark.release.read import read_release
+from vdr_spark.release.release import Release
 from vdr_spark.storage.workspace import Workspace
 from vdr_spark.synth.generate import write_synthetic
 
@@ -76,7 +76,7 @@ def run_release(spark: SparkSession, config: ReleaseConfig, progress: Progress |
     """
     for name in RELEASE_STAGES:
         run_stage(name, spark, config, progress)
-    return read_release(spark, config.output, config.views()[0].release_id)
+    return read_release(config.output, config.views()[0].release_id)
 
 
 def _noisy_files(spark: SparkSession, config: ReleaseConfig) -> list[str]:

@@ -26,7 +26,7 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
 
-def test_spark_submit(spark: SparkSession, tmp_path: Path) -> None:
+def test_spark_submit(tmp_path: Path) -> None:
     submit = [
         str(BIN / "spark-submit"),
         *("--packages", f"io.delta:delta-spark_2.13:{version('delta-spark')}"),
@@ -38,7 +38,7 @@ def test_spark_submit(spark: SparkSession, tmp_path: Path) -> None:
         done = run(*submit, str(ROOT / f"jobs/{job}.py"), *with_overrides(tmp_path))
         assert done.returncode == 0, done.stderr[-3000:]
     config = load_config(CONF, small_overrides(tmp_path))
-    assert read_release(spark, config.output).release_id == config.release_id
+    assert read_release(config.output).release_id == config.release_id
 
 
 def test_spark_submit_without_delta_is_one_sentence(tmp_path: Path) -> None:

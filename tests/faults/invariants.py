@@ -108,7 +108,7 @@ def _check_made_of(tensor: Tensor, spark: SparkSession, config: ReleaseConfig) -
     denoised, _ = denoise_tensor(noisy, config, workspace.stage(), Silent())
     kept, total = pings_of_region(live_files(spark, workspace), config)
     expected = refinement_of(config, kept, total, has_prior=denoised.prior is not None).applied(denoised)
-    released = read_release(spark, config.output, config.release_id)
+    released = read_release(config.output, config.release_id)
     np.testing.assert_allclose(released.counts, expected.counts, rtol=1e-4, atol=1e-4)
     assert released.deviation is not None
     assert expected.deviation is not None

@@ -18,8 +18,8 @@ from vdr_spark.storage.tables import CELLS, LEDGER, NOISY_SLICES, RELEASES, Tabl
 TABLES = "out/demo/tables"
 
 
-def test_an_independent_reader_sees_every_cell(in_demo_folder: Path, spark: SparkSession) -> None:
-    release = read_release(spark, "out/demo")
+def test_an_independent_reader_sees_every_cell(in_demo_folder: Path) -> None:
+    release = read_release("out/demo")
     files = DeltaTable(str(in_demo_folder / TABLES / "cells")).file_uris()
     query = "SELECT count(*), count(DISTINCT (slice, y, x)), sum(count), min(deviation) FROM read_parquet(?)"
     rows, distinct, total, least = duckdb.execute(query, [files]).fetchone() or ()
@@ -29,7 +29,7 @@ def test_an_independent_reader_sees_every_cell(in_demo_folder: Path, spark: Spar
 
 
 def test_a_row_knows_its_place_and_time(in_demo_folder: Path, spark: SparkSession) -> None:
-    release = read_release(spark, "out/demo")
+    release = read_release("out/demo")
     cells = spark.read.format("delta").load(f"{in_demo_folder}/{TABLES}/cells")
     row = cells.where("slice = 9 AND y = 5 AND x = 20").withColumn("start", F.unix_timestamp("slice_start")).head()
     assert row is not None

@@ -24,4 +24,4 @@ def _in_chicago(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_slices_begin_when_they_began_whatever_the_machines_clock_shows(
     in_demo_folder: Path, spark: SparkSession
 ) -> None:
-    assert read_release(spark, str(in_demo_folder / "out/demo")).grid == load_config("conf/demo.yaml").domain
+    assert read_release(str(in_demo_folder / "out/demo")).grid == load_config("conf/demo.yaml").domain

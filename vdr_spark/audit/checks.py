@@ -223,7 +223,7 @@ def _cells(it: _Subject) -> str:
     rows = read_part(it.spark, Workspace.of(it.config).table(CELLS.name), CELLS, release_id)
     if rows is None or rows.count() != grid.size:
         raise _Fails(f"the table must hold {grid.size} cells of the release, each once, and does not")
-    if cells_checksum(*read_cells(it.spark, it.config.output, release_id, grid)) != it.row["cells_sha256"]:
+    if cells_checksum(*read_cells(it.config.output, release_id, grid)) != it.row["cells_sha256"]:
         raise _Fails("the cells in the table are not those that were published: their sum differs")
     starts = [grid.slice_start(number).timestamp() * 1e6 for number in range(grid.slices)]
     places = rows.withColumn("slice_start", F.unix_micros("slice_start"))

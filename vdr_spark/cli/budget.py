@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict
 from fractions import Fraction
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 from rich.table import Table
@@ -16,8 +16,10 @@ from vdr_spark.cli.options import Conf, Json, Overrides, open_config, open_spark
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.config.values import parse_epsilon, parse_seconds
 from vdr_spark.errors import InvalidConfig
-from vdr_spark.privacy.accounting import Account
-from vdr_spark.privacy.ledger import Ledger
+
+if TYPE_CHECKING:
+    from vdr_spark.privacy.accounting import Account
+    from vdr_spark.privacy.ledger import Ledger
 
 app = typer.Typer(help="The budget book of a dataset.", no_args_is_help=True)
 
@@ -86,6 +88,8 @@ def _parsed(name: str, text: str, parse: Callable[[object], T]) -> T:
 
 
 def _ledger(config: ReleaseConfig) -> Ledger:
+    from vdr_spark.privacy.ledger import Ledger  # brings Spark, for which `vdr --help` does not wait
+
     return Ledger.of(open_spark(config, "budget"), config)
 
 

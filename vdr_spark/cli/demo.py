@@ -22,9 +22,9 @@ from vdr_spark.pipeline import RELEASE_STAGES, run_stage
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.progress import Progress
 from vdr_spark.query import Forecast, forecast, nearest_hotspot, range_count
-from vdr_spark.release.model import Release
 from vdr_spark.release.read import read_release
-from vdr_spark.report import day_small_multiples, error_bars, forecast_plot, loss_curve
+from vdr_spark.release.release import Release
+from vdr_spark.report import plot_day, plot_errors, plot_forecast, plot_training
 from vdr_spark.storage.files import write_json
 from vdr_spark.storage.workspace import Workspace
 
@@ -38,7 +38,7 @@ def run_demo(config: ReleaseConfig) -> None:
     for name in ("synth", *RELEASE_STAGES):
         if not run_stage(name, spark, config, progress):
             console.print(f"  [dim]{name}: complete already, nothing was done[/dim]")
-    release = read_release(spark, config.output, config.release_id)
+    release = read_release(config.output, config.release_id)
     paper = _with_paper_model(spark, config, progress)
     with progress.task("evaluate: compare with the generated truth", None):
         ours = evaluate(spark, config)
@@ -73,12 +73,12 @@ def _draw(
 ) -> None:
     workspace, zone = Workspace.of(config), config.period.timezone
     day = release.grid.start.astimezone(ZoneInfo(zone)).date()
-    day_small_multiples(release, day, workspace.pictures("day.png"), zone)
-    forecast_plot(release, ahead, workspace.pictures("forecast.png"))
+    plot_day(release, day, workspace.pictures("day.png"), zone)
+    plot_forecast(release, ahead, workspace.pictures("forecast.png"))
     log = read_training_log(Workspace.of(paper).stage("vqvae"))
-    loss_curve(log, workspace.pictures("loss.png"), protected=release.protected)
+    plot_training(log, workspace.pictures("loss.png"), protected=release.protected)
     figures = {name.replace("_", ", "): errors.relative_error for name, errors in evaluation.errors.items()}
-    error_bars(figures, workspace.evaluation("errors.png"), protected=release.protected)
+    plot_errors(figures, workspace.evaluation("errors.png"), protected=release.protected)
 
 
 def _summary(

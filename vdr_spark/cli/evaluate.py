@@ -11,7 +11,7 @@ from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.estimation.risk import Noise
 from vdr_spark.denoise.priors.registry import network_run
 from vdr_spark.evaluate.stage import Evaluation, evaluate
-from vdr_spark.report import code_picture, slice_comparison
+from vdr_spark.report import plot_codes, plot_slices
 from vdr_spark.storage.files import write_json
 from vdr_spark.storage.workspace import Workspace
 
@@ -43,7 +43,7 @@ def save_evaluation(evaluation: Evaluation, config: ReleaseConfig) -> str:
     busiest = _busiest(evaluation)
     panels = {"true": evaluation.truth[busiest]}
     panels |= {name: evaluation.versions[name][busiest] for name in ("noisy", "denoised", "refined")}
-    slice_comparison(
+    plot_slices(
         panels,
         workspace.evaluation("slice.png"),
         f"The slice from {grid.slice_start(busiest):%Y-%m-%d %H:%M} UTC",
@@ -69,7 +69,7 @@ def save_codes(evaluation: Evaluation, config: ReleaseConfig) -> None:
     codes = painter.codes(noisy[busiest])
     assert codes is not None
     drawn = np.maximum(painter.draw(noisy[busiest : busiest + 1])[0], 0)
-    code_picture(
+    plot_codes(
         {"true": evaluation.truth[busiest], "noisy": noisy[busiest], "drawn by the codes": drawn},
         codes,
         workspace.evaluation("codes.png"),

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from pyspark.sql import SparkSession
 
 from vdr_spark.cli.console import caution, console, leave_on_interrupt
 from vdr_spark.config import ReleaseConfig, load_config
-from vdr_spark.session import sideways_cautions, spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 Conf = Annotated[Path, typer.Argument(metavar="CONF", help="The configuration, a YAML file; see conf/.")]
 Overrides = Annotated[
@@ -33,7 +34,9 @@ def open_config(conf: Path, overrides: list[str] | None, warn: bool = False) -> 
 
 
 def open_spark(config: ReleaseConfig, app_name: str) -> SparkSession:
-    """The session, with a sign of life while a JVM starts."""
+    """Return the session, with a sign of life while a JVM starts."""
+    from vdr_spark.session import sideways_cautions, spark_session  # here, so that `vdr query` is not kept waiting
+
     with console.status("starting Spark ..."):
         spark = spark_session(config.spark, f"vdr {app_name} {config.name}")
     leave_on_interrupt()

@@ -80,7 +80,7 @@ def _append(frame: DataFrame, workspace: Workspace, name: str) -> None:
 def _release_row(spark: SparkSession, config: ReleaseConfig, workspace: Workspace, spent: Entry) -> DataFrame:
     denoised, refined = (read_json(workspace.stage(name)) for name in (NOTES, REFINEMENT))
     # Of what is in the table: an earlier run may have written it, before it was killed.
-    cells = read_cells(spark, config.output, workspace.release_id, config.domain)
+    cells = read_cells(config.output, workspace.release_id, config.domain)
     published = Published(
         created=datetime.now(UTC),
         model=denoised["model"] + ("+fusion" if denoised["fusion"] else ""),

@@ -6,6 +6,7 @@ import html
 from abc import ABC, abstractmethod
 
 UNPROTECTED = "UNPROTECTED, from a test seed: "
+_ALARM = "background:#c1121f;color:#fff;padding:.1em .4em"
 
 
 class Answer(ABC):
@@ -21,7 +22,5 @@ class Answer(ABC):
         return self.sentence() if self.protected else UNPROTECTED + self.sentence()
 
     def _repr_html_(self) -> str:
-        mark = (
-            "" if self.protected else f'<b style="background:#c1121f;color:#fff;padding:.1em .4em">{UNPROTECTED}</b> '
-        )
+        mark = "" if self.protected else f'<b style="{_ALARM}">{UNPROTECTED.strip()}</b> '
         return f"<p>{mark}{html.escape(self.sentence())}</p>"

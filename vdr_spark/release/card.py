@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from vdr_spark.errors import EnvironmentProblem
-from vdr_spark.query.wording import format_box, format_length, format_moment
+from vdr_spark.query.wording import format_box, format_moment
 
 if TYPE_CHECKING:
     from vdr_spark.release.release import Release
@@ -25,9 +25,10 @@ _CARD = (
 _ALARM = "background:#c1121f;color:#fff;font-weight:700;font-size:1.15em;padding:.7rem 1rem;margin:.7rem 0"
 _PROMISE = "border-left:4px solid #7b2382;padding:.1rem 0 .1rem .9rem;margin:.7rem 0"
 _NAME = (
-    "color:#6f6f7a;text-align:left;vertical-align:top;padding:.15rem 1rem .15rem 0;font-weight:400;white-space:nowrap"
+    "color:#6f6f7a;font-size:14px;font-weight:400;line-height:1.4;text-align:left;vertical-align:top;"
+    "padding:.15rem 1rem .15rem 0;white-space:nowrap"
 )
-_VALUE = "text-align:left;padding:.15rem 0;overflow-wrap:anywhere"
+_VALUE = "color:#1b1b22;font-size:14px;line-height:1.4;text-align:left;padding:.15rem 0;overflow-wrap:anywhere"
 _UNPROTECTED = (
     "UNPROTECTED. The noise came from a test seed, so anyone can take it away again: this release protects nobody."
 )
@@ -82,8 +83,8 @@ def _facts(release: Release) -> dict[str, object]:
         "Region": release.region,
         "Period": f"{format_moment(grid.start)} to {format_moment(grid.end)}",
         "Slices": f"{grid.slices} of {_duration(grid.slice_seconds)}",
-        "Grid": f"{grid.cells_per_side} x {grid.cells_per_side} cells of {format_length(width)} x "
-        f"{format_length(height)}, {format_box(grid.box)} in all",
+        "Grid": f"{grid.cells_per_side} x {grid.cells_per_side} cells of {width:.0f} m x {height:.0f} m, "
+        f"{format_box(grid.box)} in all",
         "Pings kept of a user": f"at most {release.k:,}",
         "Estimated error": _error(release),
         "Denoiser": release.model,

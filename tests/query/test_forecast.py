@@ -25,8 +25,8 @@ def test_series_of_a_box_counts_cut_cells_by_share(make_release) -> None:
 
 
 METHODS = pytest.mark.parametrize("method", ["theta", "holt_winters"])
-NAMES = {"theta": "Theta", "holt_winters": "Holt-Winters"}
-WITHOUT_SEASON = {"theta": "Theta", "holt_winters": "exponential smoothing"}
+NAMES = {"theta": "the Theta method", "holt_winters": "Holt-Winters"}
+WITHOUT_SEASON = {"theta": "the Theta method", "holt_winters": "exponential smoothing"}
 
 
 @METHODS
@@ -55,7 +55,7 @@ def test_finds_the_season_in_noise_and_its_band_holds_what_comes(make_release, d
 
 def test_theta_is_the_default(make_release) -> None:
     release = make_release(spread_over_cells(np.tile(DAY, 3)))
-    assert forecast(release, EVERYTHING, 1).method.startswith("Theta")
+    assert forecast(release, EVERYTHING, 1).method.startswith("the Theta method")
 
 
 def test_both_methods_continue_a_known_series(make_release) -> None:
@@ -75,9 +75,9 @@ def test_theta_takes_no_season_out_of_a_series_that_shows_none(make_release) -> 
     plain = [
         forecast(make_release(spread_over_cells(rng.normal(500, 50, size=96))), EVERYTHING, 1).method for _ in range(20)
     ]
-    assert plain.count("Theta") > 14
+    assert plain.count("the Theta method") > 14
     alternating = np.tile(np.concatenate([DAY, 2400 - DAY]), 4)  # what is busy today is empty tomorrow
-    assert forecast(make_release(spread_over_cells(alternating)), EVERYTHING, 1).method == "Theta"
+    assert forecast(make_release(spread_over_cells(alternating)), EVERYTHING, 1).method == "the Theta method"
 
 
 def test_the_band_of_theta_is_that_of_what_is_left_without_the_season(make_release) -> None:

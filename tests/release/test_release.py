@@ -105,7 +105,7 @@ def test_the_card_says_promise_error_period_and_grid() -> None:
         "3 of 3 h",
         "north",
     )
-    for text in (*words, "2020-01-07 00:00 UTC to 2020-01-07 09:00 UTC", "at most 160"):
+    for text in (*words, "north", "2020-01-07 00:00 UTC to 2020-01-07 09:00 UTC", "at most 160"):
         assert text in card
     assert re.search(r'<img src="data:image/png;base64,iVBOR', card)
     assert "UNPROTECTED" not in card

@@ -42,7 +42,8 @@ def theta(series: Floats, season: int | None, horizon: int) -> Extrapolation:
     used = season if np.ptp(profile) > 0 else None
     growth = 1 + np.arange(horizon) * float(fitted.params["alpha"]) ** 2
     variance = np.mean(errors**2) * growth * widening(len(series), used)
-    return Extrapolation(mean, variance, f"Theta with a daily season of {used} slices" if used else "Theta")
+    name = f"the Theta method with a daily season of {used} slices" if used else "the Theta method"
+    return Extrapolation(mean, variance, name)
 
 
 def _fit(series: Floats, season: int | None) -> ThetaModelResults:

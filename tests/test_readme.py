@@ -47,7 +47,7 @@ def test_notebook(capsys: pytest.CaptureFixture[str]) -> None:
     assert notebook.read_text().startswith("# Databricks notebook source")
     runpy.run_path(str(notebook))
     printed = capsys.readouterr().out
-    for words in ("Who is protected", "16 slices of 24 x 24", "nearest hot spot", "Holt-Winters", "slice_start"):
+    for words in ("Who is protected", "16 slices of 24 x 24", "nearest hot spot", "the Theta method", "slice_start"):
         assert words in printed
 
 

@@ -33,6 +33,10 @@ class StageMissing(VdrError):
     """A stage was asked for whose input no earlier stage has produced yet."""
 
 
+class DamagedTable(VdrError):
+    """A Delta table that cannot be read as it was written: files are missing, cut off, or changed."""
+
+
 class InvalidQuery(VdrError):
     """A query that does not fit the release: outside its box, its period, or without an answer."""
 

@@ -38,9 +38,8 @@ def test_columns_that_are_not_there_are_a_sentence(spark: SparkSession, small_co
         read_pings(spark, settings)
 
 
-def test_a_folder_with_a_name_that_needs_quoting(
-    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.usefixtures("spark")
+def test_a_folder_with_a_name_that_needs_quoting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The whole release, with the output, the book and the pings in folders of such names."""
     pings = tmp_path / FOLDER.replace("{h,i}", "h").replace("[", "(").replace("]", ")")  # brackets are Spark's patterns
     overrides = [*SMALL, f"output={tmp_path}/{FOLDER}", f"input.path={pings}"]
@@ -50,6 +49,6 @@ def test_a_folder_with_a_name_that_needs_quoting(
     arguments = [part for text in overrides for part in ("--set", text)]
     assert call("release", str(ROOT / "conf/demo.yaml"), *arguments) == 0
     assert f"is in {config.output}/tables" in capsys.readouterr().out
-    assert read_release(spark, config.output).release_id == config.release_id
+    assert read_release(config.output).release_id == config.release_id
     assert {path.name for path in tmp_path.iterdir()} == {FOLDER, pings.name}
     assert {path.name for path in Path(config.output).iterdir()} == {"statements", "tables", "work"}

@@ -58,4 +58,4 @@ def test_the_package_is_importable_without_matplotlib(monkeypatch) -> None:
     for name in [name for name in sys.modules if name.startswith(("matplotlib", "vdr_spark.report"))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert importlib.import_module("vdr_spark.report").slice_comparison
+    assert importlib.import_module("vdr_spark.report").plot_slices

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from vdr_spark.grid import Box, Grid
-from vdr_spark.report import code_picture
-from vdr_spark.report.codes import _around_the_busiest, _by_busyness, _cut
+from vdr_spark.report import plot_codes
+from vdr_spark.report.codes import _busiest_neighbourhood, _cut, _rank_by_busyness
 
 GRID = Grid(Box(29, -96, 30, -95), 80, datetime(2020, 1, 1, tzinfo=UTC), 3600, 1)
 
@@ -24,7 +24,7 @@ def test_it_is_drawn_for_any_side_and_marked(side: int, tmp_path, look) -> None:
     codes = np.random.default_rng(1).integers(0, 9, (-(-side // 4), -(-side // 4)))
     for protected in (True, False):
         path = f"{tmp_path}/{protected}.png"
-        code_picture(layers(side), codes, path, "codes", grid=grid, protected=protected)
+        plot_codes(layers(side), codes, path, "codes", grid=grid, protected=protected)
     clean, marked = look(f"{tmp_path}/True.png"), look(f"{tmp_path}/False.png")
     assert marked.shape[0] > clean.shape[0] + 40
     assert len(np.unique(clean.reshape(-1, 3), axis=0)) > 20
@@ -34,7 +34,7 @@ def test_it_is_drawn_for_any_side_and_marked(side: int, tmp_path, look) -> None:
 def test_the_neighbourhood_holds_the_busiest_place_and_stays_on_the_map(peak: tuple[int, int]) -> None:
     layer = np.zeros((80, 80))
     layer[peak] = 5
-    part = _around_the_busiest(layer)
+    part = _busiest_neighbourhood(layer)
     assert layer[part].shape == (64, 64)
     assert layer[part].max() == 5
 
@@ -50,6 +50,6 @@ def test_the_neighbourhood_has_the_cells_of_the_map() -> None:
 def test_codes_are_ranked_by_what_is_drawn_where_they_stand() -> None:
     codes = np.array([[7, 2], [2, 5]])
     drawn = np.kron(np.array([[9.0, 1.0], [1.0, 4.0]]), np.ones((4, 4)))[:7, :7]  # the last row and column stick out
-    ranks, used = _by_busyness(codes, drawn)
+    ranks, used = _rank_by_busyness(codes, drawn)
     assert ranks.tolist() == [[2, 0], [0, 1]]
     assert used == 3

@@ -5,20 +5,26 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import typer
 
 from vdr_spark.cli.console import caution, console
-from vdr_spark.cli.options import Conf, Json, Overrides, open_config, open_spark
+from vdr_spark.cli.options import Conf, Json, Overrides, open_config
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import InvalidQuery
 from vdr_spark.grid import Box
-from vdr_spark.release.model import Release
 
-app = typer.Typer(help="Ask a published release. Costs no privacy, however often.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from vdr_spark.query import Answer
+    from vdr_spark.release.release import Release
+
+app = typer.Typer(
+    help="Ask a published release. It reads the tables without starting Spark, and costs no privacy, however often.",
+    no_args_is_help=True,
+)
 
 At = Annotated[str | None, typer.Option("--at", metavar="LAT,LON", help="A place. Default: the middle of the region.")]
 Side = Annotated[float, typer.Option("--side", metavar="METRES", help="Side of the square around --at.")]
@@ -28,30 +34,24 @@ Edges = Annotated[
 ReleaseId = Annotated[str | None, typer.Option("--release", help="Which release. Default: that of the configuration.")]
 
 
-class Answer(Protocol):
-    def sentence(self) -> str: ...
-
-
 @app.command("range")
 def range_command(
     conf: Conf,
     at: At = None,
     side: Side = 1000.0,
     box: Edges = None,
-    start: Annotated[str | None, typer.Option("--from", metavar="TIME", help="ISO time.")] = None,
-    end: Annotated[str | None, typer.Option("--to", metavar="TIME", help="ISO time.")] = None,
+    start: Annotated[str | None, typer.Option("--from", metavar="TIME", help="ISO time. Default: its start.")] = None,
+    end: Annotated[str | None, typer.Option("--to", metavar="TIME", help="ISO time. Default: its end.")] = None,
     release_id: ReleaseId = None,
     overrides: Overrides = None,
     as_json: Json = False,
 ) -> None:
-    """How many pings lie in a box during a period."""
-    from vdr_spark.query import range_count
-
+    """Count the pings of a box during a period. Default: the square kilometre in the middle, the whole period."""
     config = open_config(conf, overrides)
     area = _box(config, at, side, box)
     since, until = _moment(config, "--from", start), _moment(config, "--to", end)
     release = _release(config, release_id)
-    _print(range_count(release, area, since, until), release, as_json)
+    _print(release.range_count(area, since, until), as_json)
 
 
 @app.command("hotspot")
@@ -69,14 +69,12 @@ def hotspot_command(
     overrides: Overrides = None,
     as_json: Json = False,
 ) -> None:
-    """The nearest cell with at least so many pings, in the slice that holds a moment."""
-    from vdr_spark.query import nearest_hotspot
-
+    """Find the nearest cell with at least so many pings, in the slice that holds a moment."""
     config = open_config(conf, overrides)
     lat, lon = _place(config, at)
     moment = _moment(config, "--when", when) or _noon(config)
     release = _release(config, release_id)
-    _print(nearest_hotspot(release, lat, lon, moment, threshold, within), release, as_json)
+    _print(release.nearest_hotspot(lat, lon, moment, threshold, within), as_json)
 
 
 @app.command("forecast")
@@ -86,24 +84,22 @@ def forecast_command(
     side: Side = 1000.0,
     box: Edges = None,
     horizon: Annotated[int, typer.Option(help="How many slices ahead.")] = 8,
+    method: Annotated[str, typer.Option(help="theta, as in the paper, or holt_winters.")] = "theta",
     release_id: ReleaseId = None,
     overrides: Overrides = None,
     as_json: Json = False,
 ) -> None:
-    """How many pings a box will see in the slices after the release."""
-    from vdr_spark.query import forecast
-
+    """Forecast the pings of a box in the slices after the release."""
     config = open_config(conf, overrides)
     area = _box(config, at, side, box)
     release = _release(config, release_id)
-    _print(forecast(release, area, horizon), release, as_json)
+    _print(release.forecast(area, horizon, method), as_json)
 
 
 def _release(config: ReleaseConfig, release_id: str | None) -> Release:
     from vdr_spark.release.read import read_release
 
-    spark = open_spark(config, "query")
-    release = read_release(spark, config.output, release_id or config.release_id)
+    release = read_release(config.output, release_id or config.release_id)
     if not release.protected:
         caution("this release was made with a test seed; it protects nobody")
     return release
@@ -136,7 +132,7 @@ def _box(config: ReleaseConfig, at: str | None, side: float, edges: str | None) 
 
 
 def _moment(config: ReleaseConfig, name: str, text: str | None) -> datetime | None:
-    """An ISO time; without a zone it is in the configuration's."""
+    """Read an ISO time; without a zone it is in the configuration's."""
     if text is None:
         return None
     try:
@@ -147,19 +143,17 @@ def _moment(config: ReleaseConfig, name: str, text: str | None) -> datetime | No
 
 
 def _noon(config: ReleaseConfig) -> datetime:
-    """Noon of the first day, or the first slice where the period has no noon."""
+    """Return noon of the first day, or the first slice where the period has no noon."""
     local = config.domain.start.astimezone(ZoneInfo(config.period.timezone))
     noon = local.replace(hour=12, minute=0, second=0, microsecond=0)
     return noon if config.domain.start <= noon < config.domain.end else config.domain.start
 
 
-def _print(answer: Answer, release: Release, as_json: bool) -> None:
+def _print(answer: Answer, as_json: bool) -> None:
     if as_json:
-        fields: dict[str, object] = asdict(answer)  # type: ignore[call-overload]
-        print(json.dumps({"protected": release.protected, **fields}, default=_plain))
+        print(json.dumps(asdict(answer), default=_plain))  # type: ignore[call-overload]
     else:
-        mark = "" if release.protected else "UNPROTECTED, from a test seed: "
-        console.print(mark + answer.sentence(), markup=False)
+        console.print(str(answer), markup=False)
 
 
 def _plain(value: object) -> object:

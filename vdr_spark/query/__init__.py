@@ -1,14 +1,19 @@
-"""Questions to a release: `range_count`, `nearest_hotspot`, `forecast`.
+"""Questions to a release: `range_count`, `nearest_hotspot`, `forecast`, `box_series`.
 
 Everything here reads released cells only, so it is post-processing and costs no privacy. Moments carry
 their time zone: a `datetime` without one is refused, because a guess would shift the answer by hours.
+A `Release` answers the same questions as methods.
 """
 
-from vdr_spark.query.forecast import Forecast, box_series, forecast
+from vdr_spark.query.answer import Answer
+from vdr_spark.query.forecast import METHODS, Forecast, forecast
 from vdr_spark.query.hotspot import Hotspot, nearest_hotspot
 from vdr_spark.query.range_count import RangeCount, range_count
+from vdr_spark.query.series import box_series
 
 __all__ = [
+    "METHODS",
+    "Answer",
     "Forecast",
     "Hotspot",
     "RangeCount",

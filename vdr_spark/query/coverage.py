@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vdr_spark.arrays import Floats
 from vdr_spark.errors import InvalidQuery
 from vdr_spark.grid import Box, Grid
-from vdr_spark.query.wording import written
+from vdr_spark.query.wording import format_moment
 
 _EDGE_DEGREES = 1e-9  # a tenth of a millimetre: what rounding may push over an edge, and 9 digits can write
 _EDGE_CELLS = 1e-7  # a remainder of a cell below this is rounding too
@@ -26,29 +26,30 @@ class AxisCover:
     """The cells `first .. first + len(shares)` along one axis, and the share of each that is covered."""
 
     first: int
-    shares: NDArray[np.float64]
+    shares: Floats
 
     @property
     def cells(self) -> slice:
+        """The covered cells as an index."""
         return slice(self.first, self.first + len(self.shares))
 
 
 def cover(start: float, end: float, cells: int) -> AxisCover:
-    """The shares of the unit cells 0 .. `cells` that the interval [start, end) covers."""
-    low, high = (_snapped(min(max(edge, 0.0), float(cells))) for edge in (start, end))
+    """Return the shares of the unit cells 0 .. `cells` that the interval [start, end) covers."""
+    low, high = (_snap(min(max(edge, 0.0), float(cells))) for edge in (start, end))
     first = min(math.floor(low), cells - 1)
     last = max(math.ceil(high), first + 1)
     edges = np.clip(np.arange(first, last + 1, dtype=np.float64), low, high)
     return AxisCover(first, np.diff(edges))
 
 
-def _snapped(position: float) -> float:
+def _snap(position: float) -> float:
     nearest = round(position)
     return float(nearest) if abs(position - nearest) < _EDGE_CELLS else position
 
 
 def cover_box(grid: Grid, box: Box) -> tuple[AxisCover, AxisCover]:
-    """The rows and the columns that a box covers; `InvalidQuery` unless it lies inside the release's box."""
+    """Return the rows and the columns that a box covers; `InvalidQuery` unless it lies inside the release's box."""
     _check_side("south", box.south, "north", box.north, grid.box.south, grid.box.north)
     _check_side("west", box.west, "east", box.east, grid.box.west, grid.box.east)
     height = (grid.box.north - grid.box.south) / grid.cells_per_side
@@ -75,22 +76,25 @@ def _check_side(low_name: str, low: float, high_name: str, high: float, least: f
 
 
 def cover_period(grid: Grid, start: datetime | None, end: datetime | None) -> tuple[datetime, datetime, AxisCover]:
-    """The period asked for, in UTC, and the slices it covers; None means the release's own start or end."""
+    """Return the period asked for, in UTC, and the slices it covers; None means the release's own start or end."""
     since = grid.start.astimezone(UTC) if start is None else in_utc("start", start)
     until = grid.end.astimezone(UTC) if end is None else in_utc("end", end)
     for name, moment in (("start", since), ("end", until)):
         if not grid.start <= moment <= grid.end:
             raise InvalidQuery(
-                f"{name} must lie in the release's period, {written(grid.start)} to {written(grid.end)}, "
-                f"not {written(moment)}; move it inside, or leave it out for the whole period"
+                f"{name} must lie in the release's period, {format_moment(grid.start)} to {format_moment(grid.end)}, "
+                f"not {format_moment(moment)}; move it inside, or leave it out for the whole period"
             )
     if since >= until:
-        raise InvalidQuery(f"start must come before end, not {written(since)} and {written(until)}; swap or widen them")
+        raise InvalidQuery(
+            f"start must come before end, not {format_moment(since)} and {format_moment(until)}; swap or widen them"
+        )
     low, high = ((moment - grid.start).total_seconds() / grid.slice_seconds for moment in (since, until))
     return since, until, cover(low, high, grid.slices)
 
 
 def in_utc(name: str, moment: datetime) -> datetime:
+    """Return a moment in UTC; `InvalidQuery` where it has no time zone, or an absurd year."""
     if moment.tzinfo is None:
         raise InvalidQuery(
             f"{name} must carry a time zone, not {moment.isoformat(' ')} without one; "

@@ -8,22 +8,23 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vdr_spark.arrays import Floats
 from vdr_spark.errors import InvalidQuery
 from vdr_spark.grid import Grid
+from vdr_spark.query.answer import Answer
 from vdr_spark.query.coverage import in_utc
-from vdr_spark.query.wording import amount, spread, written
+from vdr_spark.query.wording import format_count, format_deviation, format_moment
 
 if TYPE_CHECKING:
-    from vdr_spark.release.model import Release
+    from vdr_spark.release.release import Release
 
 # Where no threshold is given, a hot spot is one of the busiest thousandth of the slice's cells.
 BUSY_PERCENTILE = 99.9
 
 
 @dataclass(frozen=True)
-class Hotspot:
+class Hotspot(Answer):
     """A cell that reaches the threshold, and how far it is from the place asked about."""
 
     lat: float  # centre of the cell
@@ -36,12 +37,13 @@ class Hotspot:
     deviation: float | None
     distance_m: float  # between the centres of its cell and of the cell asked about
     threshold: float
+    protected: bool
 
     def sentence(self) -> str:
         return (
             f"The nearest hot spot is {self.distance_m:,.0f} m away at {self.lat:.5f}, {self.lon:.5f}: about "
-            f"{amount(self.count)} pings{spread(self.deviation)} in the slice from "
-            f"{written(self.slice_start)}; the threshold is {amount(self.threshold)}."
+            f"{format_count(self.count)} pings{format_deviation(self.deviation)} in the slice from "
+            f"{format_moment(self.slice_start)}; the threshold is {format_count(self.threshold)}."
         )
 
 
@@ -63,7 +65,7 @@ def nearest_hotspot(
     row, column = _cell_of_place(grid, lat, lon)
     number = _slice_number(grid, moment)
     counts = release.counts[number].astype(np.float64)  # (M, M)
-    least = _default_threshold(counts) if threshold is None else _checked_threshold(threshold)
+    least = _default_threshold(counts) if threshold is None else _check_threshold(threshold)
     y, x, metres = _closest(counts, least, (row, column), grid.cell_metres, within_m)
     return Hotspot(
         lat=float(grid.latitudes()[y]),
@@ -76,24 +78,25 @@ def nearest_hotspot(
         deviation=None if release.deviation is None else float(release.deviation[number, y, x]),
         distance_m=metres,
         threshold=least,
+        protected=release.protected,
     )
 
 
 def _closest(
-    counts: NDArray[np.float64],
+    counts: Floats,
     least: float,
     place: tuple[int, int],
     cell_metres: tuple[float, float],
     within_m: float | None,
 ) -> tuple[int, int, float]:
-    """Row, column and distance of the closest cell of at least `least` pings."""
+    """Return row, column and distance of the closest cell of at least `least` pings."""
     rows, columns = np.nonzero(counts >= least)
     height, width = cell_metres
     # To the millimetre: cells that lie equally far must not be told apart by the last bit.
     metres = np.round(np.hypot((rows - place[0]) * height, (columns - place[1]) * width), 3)
     near = metres <= (math.inf if within_m is None else within_m)
     if not near.any():
-        raise _nothing_found(counts, least, float(metres.min()) if metres.size else None, within_m)
+        raise _no_hotspot(counts, least, float(metres.min()) if metres.size else None, within_m)
     rows, columns, metres = rows[near], columns[near], metres[near]
     best = np.lexsort((-counts[rows, columns], metres))[0]  # by distance, then by the larger count
     return int(rows[best]), int(columns[best]), float(metres[best])
@@ -114,18 +117,18 @@ def _cell_of_place(grid: Grid, lat: float, lon: float) -> tuple[int, int]:
 def _slice_number(grid: Grid, moment: datetime | int) -> int:
     if isinstance(moment, datetime):
         number = grid.slice_of(in_utc("moment", moment))
-        received = written(moment)
+        received = format_moment(moment)
     else:
         number, received = moment, str(moment)
     if not 0 <= number < grid.slices:
         raise InvalidQuery(
-            f"moment must lie in the release's period, {written(grid.start)} to just before "
-            f"{written(grid.end)} (slices 0 to {grid.slices - 1}), not {received}; choose a time inside"
+            f"moment must lie in the release's period, {format_moment(grid.start)} to just before "
+            f"{format_moment(grid.end)} (slices 0 to {grid.slices - 1}), not {received}; choose a time inside"
         )
     return number
 
 
-def _default_threshold(counts: NDArray[np.float64]) -> float:
+def _default_threshold(counts: Floats) -> float:
     threshold = float(np.percentile(counts, BUSY_PERCENTILE))
     if threshold <= 0:
         raise InvalidQuery(
@@ -135,15 +138,13 @@ def _default_threshold(counts: NDArray[np.float64]) -> float:
     return threshold
 
 
-def _checked_threshold(threshold: float) -> float:
+def _check_threshold(threshold: float) -> float:
     if not (math.isfinite(threshold) and threshold > 0):
         raise InvalidQuery(f"threshold must be a positive number of pings, not {threshold}; raise it")
     return threshold
 
 
-def _nothing_found(
-    counts: NDArray[np.float64], least: float, nearest_m: float | None, within_m: float | None
-) -> InvalidQuery:
+def _no_hotspot(counts: Floats, least: float, nearest_m: float | None, within_m: float | None) -> InvalidQuery:
     if nearest_m is None:
         return InvalidQuery(
             f"threshold must be at most {counts.max():.6g}, the largest released count of the slice, "

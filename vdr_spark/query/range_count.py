@@ -8,18 +8,19 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vdr_spark.arrays import Slices
 from vdr_spark.grid import Box
+from vdr_spark.query.answer import Answer
 from vdr_spark.query.coverage import AxisCover, cover_box, cover_period
-from vdr_spark.query.wording import amount, box_size, sides_m, spread, written
+from vdr_spark.query.wording import box_sides_m, format_box, format_count, format_deviation, format_moment
 
 if TYPE_CHECKING:
-    from vdr_spark.release.model import Release
+    from vdr_spark.release.release import Release
 
 
 @dataclass(frozen=True)
-class RangeCount:
+class RangeCount(Answer):
     """The answer to a range count: an estimate, and what exactly it was asked about."""
 
     count: float  # pings; below zero where a release without denoising happens to be
@@ -28,16 +29,18 @@ class RangeCount:
     box: Box
     start: datetime  # UTC
     end: datetime  # UTC
+    protected: bool
 
     @property
     def area_km2(self) -> float:
-        width, height = sides_m(self.box)
+        """The area of the box."""
+        width, height = box_sides_m(self.box)
         return width * height / 1e6
 
     def sentence(self) -> str:
         return (
-            f"About {amount(self.count)} pings{spread(self.deviation)} between {written(self.start)} and "
-            f"{written(self.end)} in a box of {box_size(self.box)}."
+            f"About {format_count(self.count)} pings{format_deviation(self.deviation)} between "
+            f"{format_moment(self.start)} and {format_moment(self.end)} in a box of {format_box(self.box)}."
         )
 
 
@@ -55,13 +58,11 @@ def range_count(release: Release, box: Box, start: datetime | None = None, end: 
     if release.deviation is not None:
         deviation = math.sqrt(_weighted_sum(release.deviation, slices, rows, columns, power=2))
     cells = len(slices.shares) * len(rows.shares) * len(columns.shares)
-    return RangeCount(count, deviation, cells, box, since, until)
+    return RangeCount(count, deviation, cells, box, since, until, release.protected)
 
 
-def _weighted_sum(
-    tensor: NDArray[np.float32], slices: AxisCover, rows: AxisCover, columns: AxisCover, power: int
-) -> float:
-    """The sum of (share x value) ** power over the covered cells."""
+def _weighted_sum(tensor: Slices, slices: AxisCover, rows: AxisCover, columns: AxisCover, power: int) -> float:
+    """Return the sum of (share x value) ** power over the covered cells."""
     total = 0.0
     for share, layer in zip(slices.shares, tensor[slices.cells, rows.cells, columns.cells], strict=True):
         values = layer.astype(np.float64) ** power  # one slice at a time: the tensor may be large

@@ -8,32 +8,33 @@ from datetime import UTC, datetime
 from vdr_spark.grid import METRES_PER_DEGREE, Box
 
 
-def written(moment: datetime) -> str:
-    """A moment to the minute, in UTC."""
+def format_moment(moment: datetime) -> str:
+    """Return a moment to the minute, in UTC."""
     return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def amount(count: float) -> str:
-    """Whole pings, or two decimals where there are only a few."""
+def format_count(count: float) -> str:
+    """Return whole pings, or two decimals where there are only a few."""
     return f"{count:,.0f}" if abs(count) >= 10 else f"{round(count, 2) + 0.0:g}"  # + 0.0: never "-0"
 
 
-def spread(deviation: float | None) -> str:
-    """What follows a count whose error is known; nothing where it is not."""
-    return "" if deviation is None else f" (± {amount(deviation)}, one standard deviation)"
+def format_deviation(deviation: float | None) -> str:
+    """Return what follows a count whose error is known; nothing where it is not."""
+    return "" if deviation is None else f" (± {format_count(deviation)}, one standard deviation)"
 
 
-def sides_m(box: Box) -> tuple[float, float]:
-    """Width and height of a box in metres, at its middle latitude."""
+def box_sides_m(box: Box) -> tuple[float, float]:
+    """Return width and height of a box in metres, at its middle latitude."""
     middle = math.radians((box.south + box.north) / 2)
     width = (box.east - box.west) * METRES_PER_DEGREE * math.cos(middle)
     return width, (box.north - box.south) * METRES_PER_DEGREE
 
 
-def box_size(box: Box) -> str:
-    """Width x height, such as 1.2 km x 800 m."""
-    return " x ".join(length(side) for side in sides_m(box))
+def format_box(box: Box) -> str:
+    """Return width x height, such as 1.2 km x 800 m."""
+    return " x ".join(format_length(side) for side in box_sides_m(box))
 
 
-def length(metres: float) -> str:
+def format_length(metres: float) -> str:
+    """Return metres, or kilometres with one decimal."""
     return f"{metres / 1000:.1f} km" if metres >= 999.5 else f"{metres:.0f} m"

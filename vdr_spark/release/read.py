@@ -1,74 +1,121 @@
-"""Reading a release back from its Delta tables: as an object for Python, as views for SQL."""
+"""Reading a release back from its Delta tables as an object for Python, without Spark."""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from delta.tables import DeltaTable
-from numpy.typing import NDArray
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
+from vdr_spark.arrays import Integers, Slices
 from vdr_spark.config import absolute
-from vdr_spark.errors import StageMissing
+from vdr_spark.errors import DamagedTable, StageMissing
 from vdr_spark.grid import Box, Grid
-from vdr_spark.release.model import Release
-from vdr_spark.storage.tables import CELLS, RELEASES, rows_of
+from vdr_spark.release.release import Release
+from vdr_spark.storage.delta_files import is_delta_table, read_batches
 
-Slices = NDArray[np.float32]
-
-
-def read_release(spark: SparkSession, output: str, release_id: str | None = None) -> Release:
-    """The release of that id in an output folder; the newest one where no id is given."""
-    row = _release_row(spark, output, release_id)
-    box = Box(row["south"], row["west"], row["north"], row["east"])
-    grid = Grid(box, row["cells_per_side"], row["period_start"], row["slice_seconds"], row["slices"])
-    return Release(row["release_id"], grid, *read_cells(spark, output, row["release_id"], grid), row["protected"])
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
-def read_cells(spark: SparkSession, output: str, release_id: str, grid: Grid) -> tuple[Slices, Slices | None]:
-    """Counts and, where there are any, deviations of a release, each (T, M, M), published or about to be."""
-    cells = spark.read.format("delta").load(_table(output, CELLS.name))
-    mine = cells.where(F.col("release_id") == release_id)
-    table = mine.select("slice", "y", "x", "count", "deviation").toArrow()
-    place = tuple(table.column(name).to_numpy() for name in ("slice", "y", "x"))
-    counts = np.zeros(grid.shape, dtype=np.float32)
-    counts[place] = table.column("count").to_numpy()
-    deviation = None
-    if table.column("deviation").null_count == 0:
-        deviation = np.zeros(grid.shape, dtype=np.float32)
-        deviation[place] = table.column("deviation").to_numpy()
-    return counts, deviation
+def read_release(output: str, release_id: str | None = None) -> Release:
+    """Return the release of that id in an output folder; the newest one where no id is given.
 
-
-def register_views(spark: SparkSession, output: str, release_id: str | None = None) -> None:
-    """Temporary views for SQL: `cells` of one release, the newest where no id is given, and all `releases`.
-
-    The table behind `cells` holds every release; adding those up would count people several times.
+    The folder may be a URI of an object store, with credentials in the environment variables that deltalake and
+    fsspec know; that is untested. Memory holds the counts and deviations once, and a few batches.
     """
-    row = _release_row(spark, output, release_id)
-    cells = spark.read.format("delta").load(_table(output, CELLS.name))
-    cells.where(F.col("release_id") == row["release_id"]).createOrReplaceTempView("cells")
-    spark.read.format("delta").load(_table(output, RELEASES.name)).createOrReplaceTempView("releases")
+    rows = _release_rows(output)
+    chosen = choose_release([row["release_id"] for row in rows], release_id, output)
+    row = next(row for row in rows if row["release_id"] == chosen)
+    try:
+        promise = _promise(row)
+        grid = _grid(row)
+    except (KeyError, ValueError, TypeError) as problem:
+        raise DamagedTable(
+            f"the row of release {chosen} in {table_path(output, 'releases')} must say what was promised, and lacks "
+            f"it ({type(problem).__name__}: {problem}); restore the table's files"
+        ) from None
+    counts, deviation = read_cells(output, chosen, grid)
+    return Release(chosen, grid, counts, deviation, output=absolute(output), **promise)
 
 
-def _release_row(spark: SparkSession, output: str, release_id: str | None) -> dict[str, Any]:
-    _require(spark, output, RELEASES.name)
-    rows = rows_of(spark.read.format("delta").load(_table(output, RELEASES.name)).orderBy(F.col("created").desc()))
-    for row in rows:
-        if release_id in (None, row["release_id"]):
-            return row
-    there = ", ".join(row["release_id"] for row in rows) or "none"
+def _promise(row: dict[str, Any]) -> dict[str, Any]:
+    """Return what a row of `releases` says of a release beside its cells."""
+    names = ("protected", "k", "dataset", "created", "model", "region", "estimated_rmse")
+    exact = {"epsilon": Fraction(row["epsilon"]), "statement": json.loads(row["statement"])}
+    return {name: row[name] for name in names} | exact
+
+
+def _grid(row: dict[str, Any]) -> Grid:
+    box = Box(row["south"], row["west"], row["north"], row["east"])
+    return Grid(box, row["cells_per_side"], row["period_start"], row["slice_seconds"], row["slices"])
+
+
+def read_cells(output: str, release_id: str, grid: Grid) -> tuple[Slices, Slices | None]:
+    """Return counts and, where there are any, deviations of a release, each (T, M, M), published or about to be."""
+    path = table_path(output, "cells")
+    counts, deviation = (np.full(grid.size, np.nan, dtype=np.float32) for _ in range(2))
+    rows = 0
+    for batch in read_batches(path, ("slice", "y", "x", "count", "deviation"), release_id=release_id):
+        try:
+            cells = _flat_cells(batch, grid)
+        except (ValueError, TypeError):  # a place outside the grid, or none
+            break
+        rows += len(cells)
+        counts[cells] = batch.column("count").to_numpy(zero_copy_only=False)
+        deviation[cells] = batch.column("deviation").to_numpy(zero_copy_only=False)  # null becomes NaN
+    if rows != grid.size or np.isnan(counts).any():  # as many rows as cells, and no cell without: each once
+        raise DamagedTable(
+            f"{path} must hold each of the {grid.size} cells of release {release_id} once, and does not; "
+            "restore its files, or release again into another folder"
+        )
+    return counts.reshape(grid.shape), None if np.isnan(deviation).any() else deviation.reshape(grid.shape)
+
+
+def _flat_cells(batch: pa.RecordBatch, grid: Grid) -> Integers:
+    """Return the flat cell number `(slice * M + y) * M + x` of each row; `ValueError` where one lies outside."""
+    axes = tuple(batch.column(name).to_numpy(zero_copy_only=False) for name in ("slice", "y", "x"))
+    flat: Integers = np.ravel_multi_index(axes, grid.shape)
+    return flat
+
+
+def choose_release(newest_first: Sequence[str], release_id: str | None, output: str) -> str:
+    """Return the id that was asked for, or the newest; `StageMissing` where it is not there."""
+    for published in newest_first:
+        if release_id in (None, published):
+            return published
+    there = ", ".join(newest_first) or "none"
     raise StageMissing(
         f"release {release_id} is not published in {output}; run `vdr release` first, or ask one that is there: {there}"
     )
 
 
-def _table(output: str, name: str) -> str:
+def no_release_yet(output: str) -> StageMissing:
+    """Return the refusal of a folder without tables."""
+    return StageMissing(f"nothing is published in {output} yet; run `vdr release` first")
+
+
+def table_path(output: str, name: str) -> str:
+    """Return where a table of an output folder is: `cells` or `releases`."""
     return f"{absolute(output)}/tables/{name}"
 
 
-def _require(spark: SparkSession, output: str, name: str) -> None:
-    if not DeltaTable.isDeltaTable(spark, _table(output, name)):
-        raise StageMissing(f"nothing is published in {output} yet; run `vdr release` first")
+def _release_rows(output: str) -> list[dict[str, Any]]:
+    """Return the rows of `releases`, the newest first, moments in UTC."""
+    path = table_path(output, "releases")
+    if not is_delta_table(path):
+        raise no_release_yet(output)
+    rows = [_in_utc(row) for batch in read_batches(path) for row in batch.to_pylist()]
+    return sorted(rows, key=lambda row: row["created"], reverse=True)
+
+
+def _in_utc(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row with its moments in UTC, which is what a moment without a zone means in Spark's files."""
+    moments = {name: value for name, value in row.items() if isinstance(value, datetime)}
+    return row | {
+        name: value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        for name, value in moments.items()
+    }

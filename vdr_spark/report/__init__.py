@@ -1,10 +1,10 @@
-"""Pictures: `maps` draws slices, `codes` codebooks, `charts` curves and bars; `canvas` writes the file and marks it.
+"""Pictures: `maps` plots slices, `codes` codebooks, `charts` curves and bars; `canvas` renders and marks them.
 
 A picture of a release that protects nobody says so in a band along its foot; no argument leaves it out.
 """
 
-from vdr_spark.report.charts import error_bars, forecast_plot, loss_curve
-from vdr_spark.report.codes import code_picture
-from vdr_spark.report.maps import day_small_multiples, slice_comparison
+from vdr_spark.report.charts import plot_errors, plot_forecast, plot_training
+from vdr_spark.report.codes import plot_codes
+from vdr_spark.report.maps import plot_day, plot_slices
 
-__all__ = ["code_picture", "day_small_multiples", "error_bars", "forecast_plot", "loss_curve", "slice_comparison"]
+__all__ = ["plot_codes", "plot_day", "plot_errors", "plot_forecast", "plot_slices", "plot_training"]

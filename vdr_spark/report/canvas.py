@@ -1,6 +1,6 @@
-"""The sheet every picture is drawn on: a figure without global state, the mark, and the file.
+"""What every picture is plotted on: a figure without global state, the mark, and the file.
 
-Matplotlib is an optional extra, so it is imported when the first picture is drawn and not before.
+Matplotlib is an optional extra, so it is imported when the first picture is plotted and not before.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BAND_INCHES = 0.32
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure in inches that lays itself out; no pyplot, so no window and no global state."""
+    """Return an empty figure in inches that lays itself out; no pyplot, so no window and no global state."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -37,11 +37,12 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def put_title(figure: Figure, title: str) -> None:
+    """Write a title above the picture, at its left."""
     figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold", color=INK)
 
 
-def quiet_axes(axes: Axes) -> None:
-    """Only the lines that carry meaning: a base line, faint horizontal rules, small labels."""
+def style_axes(axes: Axes) -> None:
+    """Leave only the lines that carry meaning: a base line, faint horizontal rules, small labels."""
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     axes.spines["bottom"].set_color(RULE)
@@ -50,20 +51,26 @@ def quiet_axes(axes: Axes) -> None:
     axes.tick_params(colors=FAINT, labelsize=8, length=0)
 
 
-def save(figure: Figure, path: str, *, protected: bool) -> None:
-    """Write the picture as PNG to a path or a URL, with the mark unless the release protects people."""
+def render(figure: Figure, *, protected: bool) -> bytes:
+    """Return the picture as PNG, with the mark unless the release protects people."""
     if not protected:
         _mark(figure)
     content = io.BytesIO()
     figure.savefig(content, format="png")
+    return content.getvalue()
+
+
+def save(figure: Figure, path: str, *, protected: bool) -> None:
+    """Write the picture as PNG to a path or a URL, with the mark unless the release protects people."""
+    content = render(figure, protected=protected)
     fs, inside = filesystem(path)
     fs.makedirs(posixpath.dirname(inside), exist_ok=True)
     with fs.open(inside, "wb") as file:
-        file.write(content.getvalue())
+        file.write(content)
 
 
 def _mark(figure: Figure) -> None:
-    """A red band along the foot: the picture grows by it, so it hides nothing and nothing hides it."""
+    """Add a red band along the foot: the picture grows by it, so it hides nothing and nothing hides it."""
     from matplotlib.patches import Rectangle
 
     width, height = figure.get_size_inches()
@@ -71,5 +78,5 @@ def _mark(figure: Figure) -> None:
     share = _BAND_INCHES / (height + _BAND_INCHES)
     figure.get_layout_engine().set(rect=(0, share, 1, 1 - share))  # type: ignore[union-attr, call-arg]
     figure.add_artist(Rectangle((0, 0), 1, share, transform=figure.transFigure, color=ALARM, zorder=1000))
-    words: dict[str, Any] = {"color": "white", "fontsize": 10, "fontweight": "bold", "zorder": 1001}
-    figure.text(0.5, share / 2, UNPROTECTED, ha="center", va="center_baseline", **words)
+    font: dict[str, Any] = {"color": "white", "fontsize": 10, "fontweight": "bold", "zorder": 1001}
+    figure.text(0.5, share / 2, UNPROTECTED, ha="center", va="center_baseline", **font)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from vdr_spark.errors import InvalidQuery
 from vdr_spark.grid import Grid
-from vdr_spark.query.wording import written
-from vdr_spark.report.canvas import FAINT, INK, new_figure, put_title, save
+from vdr_spark.query.wording import format_moment
+from vdr_spark.report.canvas import FAINT, INK, new_figure, put_title, render, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
     from matplotlib.image import AxesImage
 
-    from vdr_spark.release.model import Release
+    from vdr_spark.release.release import Release
 
 _COLOURS = "inferno"
 _BELOW_ZERO = "#16202e"  # noise can push a cell below zero: a cold grey that the colour map does not contain
-_DAY_PANELS = 24  # one an hour is as many as can be read
+_MAX_PANELS_PER_DAY = 24  # one for each hour is as many as can be read
 
 
-def slice_comparison(panels: Mapping[str, NDArray[Any]], path: str, title: str, *, grid: Grid, protected: bool) -> None:
-    """Draw versions of one slice, each (M, M), side by side: true, noisy, denoised, refined.
+def plot_slices(panels: Mapping[str, NDArray[Any]], path: str, title: str, *, grid: Grid, protected: bool) -> None:
+    """Plot versions of one slice, each (M, M), side by side: true, noisy, denoised, refined.
 
     A panel of the truth makes the picture part of an evaluation: it must not lie with the release.
     """
     figure = new_figure(3.1 * len(panels) + 0.9, 3.9)
     put_title(figure, title)
-    draw_panels(figure, list(panels.items()), grid, columns=len(panels))
+    plot_panels(figure, list(panels.items()), grid, columns=len(panels))
     save(figure, path, protected=protected)
 
 
-def day_small_multiples(release: Release, day: date, path: str, timezone: str = "UTC") -> None:
-    """Draw a day slice by slice, labelled by the clock of `timezone`; slices below an hour are summed."""
+def plot_day(release: Release, day: date, path: str, timezone: str = "UTC") -> None:
+    """Plot a day slice by slice, labelled by the clock of `timezone`; slices below an hour are summed."""
     zone = ZoneInfo(timezone)
     numbers = _slices_of(release.grid, day, zone)
-    group = math.ceil(release.grid.slices_per_day / _DAY_PANELS)
+    group = math.ceil(release.grid.slices_per_day / _MAX_PANELS_PER_DAY)
     panels = []
     for first in range(0, len(numbers), group):
         chosen = numbers[first : first + group]
@@ -52,12 +52,21 @@ def day_small_multiples(release: Release, day: date, path: str, timezone: str = 
     columns = min(len(panels), 4 if len(panels) <= 12 else 6)
     figure = new_figure(2.3 * columns + 0.9, 2.55 * math.ceil(len(panels) / columns) + 0.5)
     put_title(figure, f"{day:%A} {day.day} {day:%B %Y}, times in {timezone}")
-    draw_panels(figure, panels, release.grid, columns)
+    plot_panels(figure, panels, release.grid, columns)
     save(figure, path, protected=release.protected)
 
 
+def render_sum(release: Release) -> bytes:
+    """Return a map of all slices added up, as PNG."""
+    figure = new_figure(5.0, 4.4)
+    plot_panels(
+        figure, [("All slices added up", release.counts.sum(axis=0, dtype=np.float64))], release.grid, columns=1
+    )
+    return render(figure, protected=release.protected)
+
+
 def _slices_of(grid: Grid, day: date, zone: ZoneInfo) -> list[int]:
-    """The slices that overlap a calendar day of a time zone."""
+    """Return the slices that overlap a calendar day of a time zone."""
     midnight = datetime.combine(day, time(), zone)
     first = grid.slice_of(midnight.astimezone(UTC))
     next_midnight = datetime.combine(day + timedelta(days=1), time(), zone)
@@ -65,8 +74,8 @@ def _slices_of(grid: Grid, day: date, zone: ZoneInfo) -> list[int]:
     numbers = [number for number in range(first, last + 1) if 0 <= number < grid.slices]
     if not numbers:
         raise InvalidQuery(
-            f"day must lie in the release's period, {written(grid.start)} to {written(grid.end)}, not {day}; "
-            "choose a day inside"
+            f"day must lie in the release's period, {format_moment(grid.start)} to {format_moment(grid.end)}, not "
+            f"{day}; choose a day inside"
         )
     return numbers
 
@@ -76,7 +85,8 @@ def _hours(grid: Grid, numbers: Sequence[int], zone: ZoneInfo) -> str:
     return f"{start:%H:%M} – {end:%H:%M}"
 
 
-def draw_panels(figure: FigureBase, panels: Sequence[tuple[str, NDArray[Any]]], grid: Grid, columns: int) -> None:
+def plot_panels(figure: FigureBase, panels: Sequence[tuple[str, NDArray[Any]]], grid: Grid, columns: int) -> None:
+    """Plot maps, each (M, M), in rows of so many columns, with one colour scale and one bar of kilometres."""
     from matplotlib.colors import AsinhNorm
 
     end = _scale_end([layer for _, layer in panels])
@@ -86,15 +96,15 @@ def draw_panels(figure: FigureBase, panels: Sequence[tuple[str, NDArray[Any]]], 
     for place in axes.flat[len(panels) :]:
         place.set_visible(False)
     for place, (name, layer) in zip(axes.flat, panels, strict=False):
-        image = _draw_map(place, layer, grid, norm)
+        image = _plot_map(place, layer, grid, norm)
         place.set_title(name, loc="left", fontsize=9, color=INK, pad=4)
-    _draw_scale_bar(axes.flat[0], grid)
+    _plot_scale_bar(axes.flat[0], grid)
     negative = any(float(layer.min()) < 0 for _, layer in panels)
-    _draw_colour_bar(figure, image, axes.ravel().tolist(), end, negative)
+    _plot_colour_bar(figure, image, axes.ravel().tolist(), end, negative)
 
 
 def _scale_end(layers: Sequence[NDArray[Any]]) -> float:
-    """Where the shared scale ends: the 99.9th percentile of the brightest panel but one.
+    """Return where the shared scale ends: the 99.9th percentile of the brightest panel but one.
 
     One panel may consist of noise; if it governed the scale, the others would be black.
     """
@@ -104,7 +114,7 @@ def _scale_end(layers: Sequence[NDArray[Any]]) -> float:
     return max([1.0, *(float(layer.max()) for layer in layers)])
 
 
-def _draw_map(axes: Axes, layer: NDArray[Any], grid: Grid, norm: Normalize) -> AxesImage:
+def _plot_map(axes: Axes, layer: NDArray[Any], grid: Grid, norm: Normalize) -> AxesImage:
     from matplotlib import colormaps
 
     height, width = (metres * grid.cells_per_side / 1000 for metres in grid.cell_metres)
@@ -123,8 +133,8 @@ def _draw_map(axes: Axes, layer: NDArray[Any], grid: Grid, norm: Normalize) -> A
     return image
 
 
-def _draw_scale_bar(axes: Axes, grid: Grid) -> None:
-    """A round length of about a quarter of the map, on a dark plate so that it reads over any city."""
+def _plot_scale_bar(axes: Axes, grid: Grid) -> None:
+    """Plot a round length of about a quarter of the map, on a dark plate so that it reads over any city."""
     height, width = (metres * grid.cells_per_side / 1000 for metres in grid.cell_metres)
     length = _round_length(width / 3.5)
     label = f"{length:g} km" if length >= 1 else f"{length * 1000:g} m"
@@ -135,12 +145,12 @@ def _draw_scale_bar(axes: Axes, grid: Grid) -> None:
 
 
 def _round_length(length: float) -> float:
-    """The largest of 1, 2, 5 times a power of ten that is not longer."""
+    """Return the largest of 1, 2, 5 times a power of ten that is not longer."""
     power = 10.0 ** math.floor(math.log10(length))
     return max(step * power for step in (1, 2, 5) if step * power <= length)
 
 
-def _draw_colour_bar(figure: FigureBase, image: AxesImage, axes: list[Axes], end: float, negative: bool) -> None:
+def _plot_colour_bar(figure: FigureBase, image: AxesImage, axes: list[Axes], end: float, negative: bool) -> None:
     decades = [step * 10.0**power for power in range(-3, 9) for step in (1, 3)]
     ticks = [0.0, *(tick for tick in decades if end / 40 <= tick <= end)]
     bar = figure.colorbar(

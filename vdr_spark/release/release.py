@@ -1,0 +1,114 @@
+"""A release as an object: the released cells with their grid, their promise, and the answers they give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from vdr_spark.arrays import Floats, Slices
+from vdr_spark.errors import InvalidQuery
+from vdr_spark.grid import Box, Grid
+from vdr_spark.query import Forecast, Hotspot, RangeCount, box_series, forecast, nearest_hotspot, range_count
+from vdr_spark.query.wording import format_moment
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """What was published. `counts` estimate the pings of all users; `deviation` is one standard deviation.
+
+    Everything it answers is computed from released cells alone, so it costs no privacy, however often it is asked.
+    """
+
+    release_id: str
+    grid: Grid
+    counts: Slices  # (T, M, M)
+    deviation: Slices | None  # (T, M, M), where the model gives one
+    protected: bool  # false: made with a test seed, protects nobody
+    epsilon: Fraction  # privacy loss of the draw behind it, exact, for a user with their whole history
+    k: int  # pings kept of each user
+    dataset: str  # whose budget was spent
+    created: datetime  # UTC
+    model: str  # the denoiser
+    statement: dict[str, Any]  # the privacy statement
+    region: str | None = None  # name of its box, where the draw has several
+    estimated_rmse: float | None = None  # of a cell's kept pings, from the noisy tensor alone; None: too small to tell
+    output: str | None = None  # the folder it was read from; None: made in memory
+
+    def range_count(self, box: Box, start: datetime | None = None, end: datetime | None = None) -> RangeCount:
+        """Count the pings of a box between two moments; without moments, of the whole period."""
+        return range_count(self, box, start, end)
+
+    def nearest_hotspot(
+        self,
+        lat: float,
+        lon: float,
+        moment: datetime | int,
+        threshold: float | None = None,
+        within_m: float | None = None,
+    ) -> Hotspot:
+        """Find the cell closest to a place whose released count is at least `threshold` in the slice of a moment.
+
+        Without a threshold, a hot spot is one of the busiest thousandth of the slice's cells.
+        """
+        return nearest_hotspot(self, lat, lon, moment, threshold, within_m)
+
+    def forecast(self, box: Box, horizon: int, method: str = "theta") -> Forecast:
+        """Forecast a box for `horizon` slices beyond the release, by `theta` or `holt_winters`."""
+        return forecast(self, box, horizon, method)
+
+    def series(self, box: Box) -> Floats:
+        """Return the released pings of a box in every slice, cut cells by their covered share. (T,)"""
+        return box_series(self, box)
+
+    def to_pandas(
+        self, box: Box | None = None, start: datetime | None = None, end: datetime | None = None
+    ) -> pd.DataFrame:
+        """Return one row for each cell that lies in the box and the period, wholly or in part; None: no limit.
+
+        Columns: slice, slice_start (UTC), y, x, lat, lon (of the cell's centre), count, deviation (NaN where the
+        model gives none). A row takes 48 bytes: 576 x 576 x 96 cells take 1.5 GB, so say which ones you want.
+        """
+        from vdr_spark.release.frames import cells_frame
+
+        return cells_frame(self, box, start, end)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return `count` and, where there is one, `deviation` over time (UTC), lat and lon, without copying them.
+
+        The promise stands in the attributes, in types that NetCDF can hold: epsilon as exact text, the statement as
+        JSON, protected as 1 or 0.
+        """
+        from vdr_spark.release.frames import cells_dataset
+
+        return cells_dataset(self)
+
+    def to_spark(self, spark: SparkSession) -> DataFrame:
+        """Return the release's rows of the table `cells`."""
+        from vdr_spark.release.views import select_cells
+
+        if self.output is None:
+            raise InvalidQuery(
+                "to_spark must be asked of a release that was read from its tables, not of one made in memory; "
+                "use spark.createDataFrame(release.to_pandas())"
+            )
+        return select_cells(spark, self.output, self.release_id)
+
+    def __repr__(self) -> str:
+        slices, side, _ = self.grid.shape
+        promise = f"epsilon {self.epsilon} at user level" if self.protected else "UNPROTECTED, from a test seed"
+        return (
+            f"<Release {self.release_id}: {promise}; {slices} slices of {side} x {side} cells,\n"
+            f" {format_moment(self.grid.start)} to {format_moment(self.grid.end)}, by {self.model}>"
+        )
+
+    def _repr_html_(self) -> str:
+        from vdr_spark.release.card import release_card
+
+        return release_card(self)

@@ -1,0 +1,108 @@
+"""Delta tables without Spark: delta-rs reads the log, pyarrow the files.
+
+delta-rs' own way from a table to pyarrow needs pyarrow 16, so it is asked for the names of the files only. On a local
+disk nothing else is needed. In an object store the log is read with the credentials that delta-rs finds in the
+environment (AWS_ACCESS_KEY_ID, AZURE_STORAGE_ACCOUNT_NAME, ...), the files with those that fsspec finds; untested.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING
+
+from fsspec.implementations.local import LocalFileSystem
+
+from vdr_spark.errors import DamagedTable
+from vdr_spark.storage.files import filesystem
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from deltalake import DeltaTable
+
+_READER_VERSION = 1  # files as they are; beyond it rows may be masked or columns renamed, and we would read nonsense
+_ROWS_PER_BATCH = 1 << 18
+
+
+def is_delta_table(path: str) -> bool:
+    """Return whether a Delta table was committed at an absolute path or a URI."""
+    from deltalake.exceptions import TableNotFoundError
+
+    with _naming_damage(path):
+        try:
+            with _open_table(path):
+                return True
+        except TableNotFoundError:
+            return False
+
+
+def read_batches(path: str, columns: Sequence[str] | None = None, **partition: str) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a table, all columns or some, of one partition where it is named: `release_id="a"`.
+
+    One batch at a time: memory holds a few of them, never the table. `DamagedTable` where it cannot be read.
+    """
+    with _naming_damage(path):
+        for file in _files(path, partition):
+            yield from _read_file(file, columns)
+
+
+@contextmanager
+def _naming_damage(path: str) -> Iterator[None]:
+    """Turn what libraries say of torn, missing or foreign files into a sentence that quotes none of them."""
+    import pyarrow as pa
+    from deltalake.exceptions import DeltaError
+
+    try:
+        yield
+    except (DeltaError, pa.ArrowException, OSError, KeyError, ValueError) as problem:
+        raise DamagedTable(
+            f"{path} must be a whole Delta table and cannot be read ({type(problem).__name__}): its files are "
+            "damaged or missing; restore them, or release again into another folder"
+        ) from None
+
+
+def _files(path: str, partition: dict[str, str]) -> list[str]:
+    """Return where the files of the table's newest version are, those of other partitions left out."""
+    with _open_table(path) as table:
+        needed = table.protocol().min_reader_version
+        if needed > _READER_VERSION:
+            raise DamagedTable(
+                f"{path} must be readable by Delta readers of version {_READER_VERSION}, as it was made, and now "
+                f"needs version {needed}; read it by Spark, or undo the change of its features"
+            )
+        wanted = [(name, "=", value) for name, value in partition.items()]
+        files = table.file_uris(file_pruning_predicate=wanted or None)
+        if "://" in path:
+            return files
+        # delta-rs writes the folder of the table encoded, and what is below it as it is.
+        root = table.table_uri.removeprefix("file://")
+        return [f"{path}/{file.removeprefix(root)}" for file in files]
+
+
+@contextmanager
+def _open_table(path: str) -> Iterator[DeltaTable]:
+    """Open a table for its log. delta-rs decodes `%41` in a folder's name, and takes `\\` for `/`.
+
+    So a folder of such a name is shown to it under a plain one; where the files are is ours to say anyway.
+    """
+    from deltalake import DeltaTable
+
+    if "://" in path or not set(path) & set("%\\"):
+        yield DeltaTable(path)
+        return
+    with tempfile.TemporaryDirectory() as plain:
+        if os.path.isdir(f"{path}/_delta_log"):
+            os.symlink(f"{path}/_delta_log", f"{plain}/_delta_log")
+        yield DeltaTable(plain)
+
+
+def _read_file(file: str, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+    import pyarrow.parquet as pq
+
+    fs, inside = filesystem(file)
+    source = nullcontext(inside) if isinstance(fs, LocalFileSystem) else fs.open(inside, "rb")
+    # Spark writes nanoseconds, for which Python has no type.
+    with source as content, pq.ParquetFile(content, coerce_int96_timestamp_unit="us") as parquet:
+        yield from parquet.iter_batches(_ROWS_PER_BATCH, columns=None if columns is None else list(columns))

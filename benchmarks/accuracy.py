@@ -37,10 +37,10 @@ from vdr_spark.denoise.stage import denoise_tensor
 from vdr_spark.evaluate.metrics import Errors, compare
 from vdr_spark.evaluate.workloads import hotspot_queries, range_queries
 from vdr_spark.grid import Box, Grid
-from vdr_spark.privacy.mechanism import mechanism_of, noise_of
+from vdr_spark.plan import ReleasePlan, make_plan
 from vdr_spark.privacy.randomness import seeded_words
 from vdr_spark.progress import NullProgress
-from vdr_spark.refine import pings_kept, refinement_of
+from vdr_spark.refine import choose_refinement, estimate_kept
 from vdr_spark.synth.power_law import PowerLaw
 
 FIGURES = ("relative_error", "mae", "rmse", "hotspot_distance", "hotspot_regret")
@@ -119,12 +119,12 @@ def main() -> None:
         print(f"{'':24}" + "".join(f"{name.replace('_', ' '):>20}" for name in FIGURES) + f"{'seconds':>10}")
         of_epsilon: dict[str, object] = {}
         for method in arguments.methods:
-            config = _configuration(arguments, preset, epsilon, method, truth)
+            plan = _plan(arguments, preset, epsilon, method, truth)
             errors, seconds = [], []
             for draw in range(arguments.draws):
-                noisy = data.kept(config.privacy.bound, arguments.bounding, draw) + _noise(config, grid, draw)
+                noisy = data.kept(plan.k, arguments.bounding, draw) + _noise(plan, draw)
                 began = time.perf_counter()
-                estimate = _estimate(noisy.astype(np.float32), config)
+                estimate = _estimate(noisy.astype(np.float32), plan)
                 seconds.append(time.perf_counter() - began)
                 errors.append(compare(truth, estimate, ranges, hotspots))
             of_epsilon[method] = _figures(errors, seconds)
@@ -192,9 +192,9 @@ def _users_of(taxi: NDArray[np.int64], us: NDArray[np.int64]) -> NDArray[np.int6
     return users
 
 
-def _configuration(
+def _plan(
     arguments: argparse.Namespace, preset: Preset, epsilon: str, method: str, truth: NDArray[np.float32]
-) -> ReleaseConfig:
+) -> ReleasePlan:
     model, _, form = method.partition("+")
     alone = form == "prior" or (model in ("vqvae", "vae") and form != "fusion")
     denoise: dict[str, object] = {"model": model.removesuffix("_gamma"), "fusion": not alone}
@@ -206,7 +206,8 @@ def _configuration(
         place: dict[str, object] = denoise if not section else denoise.setdefault(section, {})  # type: ignore[assignment]
         place[name] = yaml.safe_load(value)
     box = preset.box
-    return ReleaseConfig.model_validate(
+    total = int(truth.sum(dtype=np.float64))
+    config = ReleaseConfig.model_validate(
         {
             "name": "accuracy",
             "dataset": "accuracy",
@@ -225,32 +226,34 @@ def _configuration(
                 "epsilon": epsilon,
                 "k": arguments.k if preset.users else 1,
                 "bounding": arguments.bounding if preset.users else "sample",
-                "total_pings": int(truth.sum(dtype=np.float64)),
+                "total_pings": total,
                 "budget": epsilon,
             },
             "denoise": denoise,
             "refine": {"method": "gamma" if method == "identity_gamma" else "calibrated"},
         }
     )
+    return make_plan(config).releases(total)[0]
 
 
-def _noise(config: ReleaseConfig, grid: Grid, draw: int) -> NDArray[np.float64]:
-    """Seeded, so that every method sees the same draws."""
-    mechanism = mechanism_of(config.privacy)
+def _noise(plan: ReleasePlan, draw: int) -> NDArray[np.float64]:
+    """Sample noise by a seed, so that every method sees the same draws."""
+    grid, mechanism = plan.grid, plan.noise.mechanism
     layers = [mechanism.sample(grid.cells_per_side**2, seeded_words(draw, number)) for number in range(grid.slices)]
-    return np.stack(layers).reshape(grid.shape) / config.privacy.unit
+    noise: NDArray[np.float64] = np.stack(layers).reshape(grid.shape) / plan.noise.units_per_ping
+    return noise
 
 
-def _estimate(noisy: NDArray[np.float32], config: ReleaseConfig) -> NDArray[np.float32]:
+def _estimate(noisy: NDArray[np.float32], plan: ReleasePlan) -> NDArray[np.float32]:
     with tempfile.TemporaryDirectory(prefix="vdr-accuracy-") as folder:
-        noise, day = noise_of(config.privacy), config.domain.slices_per_day
-        tensor, notes = denoise_tensor(noisy, noise, day, config.denoise, folder, NullProgress())
+        settings, day = plan.config.denoise, plan.grid.slices_per_day
+        tensor, notes = denoise_tensor(noisy, plan.noise, day, settings, folder, NullProgress())
     print(f"  {notes}", file=sys.stderr, flush=True)
-    if config.privacy.bound == 1:  # every ping was kept: there is nothing to refine
+    if plan.k == 1:  # every ping was kept: there is nothing to refine
         return tensor.counts
-    total = config.privacy.total
-    refinement = refinement_of(config, pings_kept(noisy, total), total, has_prior=tensor.prior is not None)
-    return refinement.applied(tensor).counts
+    total = plan.total_pings
+    kept = estimate_kept(float(noisy.sum(dtype=np.float64)), total)
+    return choose_refinement(plan, kept, total, has_prior=tensor.prior is not None).apply(tensor).counts
 
 
 def _figures(errors: list[Errors], seconds: list[float]) -> dict[str, float]:

@@ -30,6 +30,7 @@ from vdr_spark.config import ReleaseConfig
 from vdr_spark.config.settings import SparkSettings
 from vdr_spark.cost import tasks_for
 from vdr_spark.pings.readers import read_pings
+from vdr_spark.plan import make_plan
 from vdr_spark.spark.session import settings_of_spark, spark_session
 
 Total = Callable[[DataFrame], int]
@@ -88,23 +89,23 @@ def _arguments() -> argparse.Namespace:
 
 def bare_scan(spark: SparkSession, config: ReleaseConfig) -> DataFrame:
     """The cell of every ping inside: what anybody who counts pings by cell has to do."""
-    cell = config.domain.cell_column(F.col("lat"), F.col("lon"), F.col("ts"))
+    cell = make_plan(config).grids[0].cell_column(F.col("lat"), F.col("lon"), F.col("ts"))
     return read_pings(spark, config.input).select("user_id", cell.alias("cell")).where(F.col("cell").isNotNull())
 
 
 def textbook(spark: SparkSession, config: ReleaseConfig) -> DataFrame:
     """k pings of each user by a window, then counts by cell."""
     numbered = F.row_number().over(Window.partitionBy("user_id").orderBy(F.rand()))
-    kept = bare_scan(spark, config).withColumn("n", numbered).where(F.col("n") <= config.privacy.bound)
+    kept = bare_scan(spark, config).withColumn("n", numbered).where(F.col("n") <= F.lit(config.privacy.k))
     return kept.groupBy("cell").count()
 
 
 def ours(spark: SparkSession, config: ReleaseConfig) -> DataFrame:
     """What the collect stage does before it adds noise."""
-    grids, key = config.grids, SampleKey.generate()
-    bounding = build_bounding(config.privacy.bounding, config.privacy.bound, sum(grid.size for grid in grids), key)
-    partitions = tasks_for(config.privacy.total, int(spark.conf.get("spark.sql.shuffle.partitions") or 200))
-    return count_bounded(open_source(spark, config.input, grids), grids, bounding, key, partitions)
+    plan, key, total = make_plan(config), SampleKey.generate(), config.privacy.total_pings or 0
+    bounding = build_bounding(config.privacy.bounding, plan.bound(total), plan.cells, key)
+    partitions = tasks_for(total, int(spark.conf.get("spark.sql.shuffle.partitions") or 200))
+    return count_bounded(open_source(spark, config.input, plan.grids), plan.grids, bounding, key, partitions)
 
 
 def sum_of_counts(counts: DataFrame) -> int:
@@ -132,7 +133,7 @@ def measure(name: str, plan: Callable[[], DataFrame], total: Total | None, repea
 
 
 def measure_ours(spark: SparkSession, name: str, config: ReleaseConfig, total: Total | None, repeats: int) -> Measured:
-    with settings_of_spark(spark, open_source(spark, config.input, config.grids).arrow_settings):
+    with settings_of_spark(spark, open_source(spark, config.input, make_plan(config).grids).arrow_settings):
         return measure(name, partial(ours, spark, config), total, repeats)
 
 
@@ -246,7 +247,7 @@ def extremes(spark: SparkSession, arguments: argparse.Namespace, rows: int) -> d
         path = arguments.cache / f"{case}-{rows}"
         if not is_written(path):
             say(f"making {path} ...")
-            write(spark, scattered(spark, rows, configuration(path, arguments.k, rows).domain, user), path)
+            write(spark, scattered(spark, rows, make_plan(configuration(path, arguments.k, rows)).grids[0], user), path)
         found, users = size_of(spark, path)
         measured = measure_each(spark, path, found, arguments)
         print(f"{case}: {found:,} pings of {users:,} users, driver's peak so far {_peak_driver_mb():.0f} MB")
@@ -277,10 +278,11 @@ def measure_each(spark: SparkSession, path: Path, rows: int, arguments: argparse
 
 
 def _task(path: Path, config: ReleaseConfig, threads: int, repeats: int) -> Task:
-    grid, box = config.domain, config.domain.box
+    plan = make_plan(config)
+    grid, box = plan.grids[0], plan.grids[0].box
     return Task(
         path=str(path),
-        k=config.privacy.bound,
+        k=plan.bound(config.privacy.total_pings or 0),
         threads=threads,
         repeats=repeats,
         south=box.south,

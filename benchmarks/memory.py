@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.stage import denoise_tensor
-from vdr_spark.privacy.mechanism import mechanism_of, noise_of
+from vdr_spark.plan import ReleasePlan, make_plan
 from vdr_spark.privacy.randomness import seeded_words
 from vdr_spark.progress import Update
-from vdr_spark.refine import pings_kept, refinement_of
+from vdr_spark.refine import choose_refinement, estimate_kept
 
 _START = datetime(2020, 1, 1, tzinfo=UTC)
 _SLICES_PER_DAY = 8
@@ -35,16 +35,16 @@ K, EPSILON = 55, "6"  # Houston's
 
 def main() -> None:
     arguments = _arguments()
-    config = _configuration(arguments.model, arguments.cells, arguments.slices)
-    noisy = _noisy_city(config)
+    plan = _plan(arguments.model, arguments.cells, arguments.slices)
+    noisy = _noisy_city(plan)
     _warm_up()
     before = _peak_bytes()
     began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="vdr-memory-") as folder:
-        noise, day = noise_of(config.privacy), config.domain.slices_per_day
-        tensor, notes = denoise_tensor(noisy, noise, day, config.denoise, folder, _Lines())
-    kept = pings_kept(noisy, config.privacy.total)
-    refined = refinement_of(config, kept, config.privacy.total, has_prior=tensor.prior is not None).applied(tensor)
+        day = plan.grid.slices_per_day
+        tensor, notes = denoise_tensor(noisy, plan.noise, day, plan.config.denoise, folder, _Lines())
+    kept, total = estimate_kept(float(noisy.sum(dtype=np.float64)), plan.total_pings), float(plan.total_pings)
+    refined = choose_refinement(plan, kept, total, has_prior=tensor.prior is not None).apply(tensor)
     seconds = time.perf_counter() - began
     assert np.isfinite(refined.counts).all()
     result = {
@@ -92,9 +92,9 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _configuration(model: str, cells: int, slices: int) -> ReleaseConfig:
+def _plan(model: str, cells: int, slices: int) -> ReleasePlan:
     length = timedelta(days=1) / _SLICES_PER_DAY
-    return ReleaseConfig.model_validate(
+    config = ReleaseConfig.model_validate(
         {
             "name": "memory",
             "dataset": "memory",
@@ -107,14 +107,15 @@ def _configuration(model: str, cells: int, slices: int) -> ReleaseConfig:
             "denoise": {"model": model},
         }
     )
+    return make_plan(config).releases(cells**2 * slices)[0]
 
 
-def _noisy_city(config: ReleaseConfig) -> NDArray[np.float32]:
+def _noisy_city(plan: ReleasePlan) -> NDArray[np.float32]:
     """Made slice by slice, so that the making leaves no peak of its own. (T, M, M)"""
-    random, cells = np.random.default_rng(0), config.grid.cells_per_side
+    random, cells = np.random.default_rng(0), plan.grid.cells_per_side
     places = random.gamma(0.1, 8, size=(cells, cells))
-    mechanism = mechanism_of(config.privacy)
-    noisy = np.empty(config.domain.shape, np.float32)
+    mechanism = plan.noise.mechanism
+    noisy = np.empty(plan.grid.shape, np.float32)
     for t, layer in enumerate(noisy):
         busy = 1 + 0.8 * np.sin(2 * np.pi * t / _SLICES_PER_DAY)
         noise = mechanism.sample(cells**2, seeded_words(0, t)).reshape(cells, cells)

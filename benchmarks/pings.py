@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from vdr_spark.config import ReleaseConfig, load_config
 from vdr_spark.grid import Grid
+from vdr_spark.plan import make_plan
 from vdr_spark.spark.session import settings_of_spark
 from vdr_spark.synth.generate import write_synthetic
 
@@ -42,7 +43,8 @@ def cached_pings(spark: SparkSession, cache: Path, rows: int, order: str, ids: s
         return path
     people = cache / f"people-{rows}"
     say(f"making {people}, unless it is there ...")
-    write_synthetic(spark, configuration(people, 1, rows, synth=f"{{pings: {rows}, {PINGS_PER_USER}}}"))
+    config = configuration(people, 1, rows, synth=f"{{pings: {rows}, {PINGS_PER_USER}}}")
+    write_synthetic(spark, config, make_plan(config).grids[0])
     if path == people:
         return path
     say(f"making {path} ...")

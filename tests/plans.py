@@ -17,6 +17,7 @@ from vdr_spark.pipeline import Pipeline
 from vdr_spark.plan import ReleasePlan, make_plan
 from vdr_spark.privacy.accounting import BudgetRequest
 from vdr_spark.privacy.ledger import Ledger
+from vdr_spark.privacy.mechanism import Noise
 from vdr_spark.storage.places import OutputFolder
 
 
@@ -47,6 +48,13 @@ def scale_of(config: ReleaseConfig) -> Fraction:
     k = make_plan(config).known_k
     assert k is not None
     return k / config.privacy.cells_epsilon
+
+
+def noise_of(config: ReleaseConfig) -> Noise:
+    """Return the noise of a cell, where k is known before anything is read."""
+    noise = make_plan(config).known_noise
+    assert noise is not None
+    return noise
 
 
 def release_plan_of(spark: SparkSession, config: ReleaseConfig) -> ReleasePlan:

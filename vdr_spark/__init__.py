@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from vdr_spark.grid import Grid as Grid
     from vdr_spark.publisher import Publisher as Publisher
     from vdr_spark.release.read import read_release as read_release
-    from vdr_spark.release.read import register_views as register_views
     from vdr_spark.release.release import Release as Release
+    from vdr_spark.release.views import register_views as register_views
     from vdr_spark.spark.session import spark_session as spark_session
 
     __version__: str
@@ -54,7 +54,7 @@ _HOMES = {
     "VdrError": "errors",
     "load_config": "config",
     "read_release": "release.read",
-    "register_views": "release.read",
+    "register_views": "release.views",
     "spark_session": "spark.session",
 }
 __all__ = [*_HOMES, "__version__"]

@@ -20,7 +20,7 @@ from vdr_spark.progress import Progress
 from vdr_spark.query import Forecast
 from vdr_spark.release.read import read_release
 from vdr_spark.release.release import Release
-from vdr_spark.report import day_small_multiples, forecast_plot, loss_curve
+from vdr_spark.report import plot_day, plot_forecast, plot_training
 from vdr_spark.storage.files import write_json
 
 
@@ -65,9 +65,9 @@ def _centre(release: Release) -> Box:
 def _save_pictures(release: Release, ahead: Forecast, pipeline: Pipeline, network: str) -> None:
     output, zone = pipeline.plan.output, pipeline.config.period.timezone
     day = release.grid.start.astimezone(ZoneInfo(zone)).date()
-    day_small_multiples(release, day, output.picture("day.png"), zone)
-    forecast_plot(release, ahead, output.picture("forecast.png"))
-    loss_curve(read_training_log(network), output.picture("loss.png"), protected=release.protected)
+    plot_day(release, day, output.picture("day.png"), zone)
+    plot_forecast(release, ahead, output.picture("forecast.png"))
+    plot_training(read_training_log(network), output.picture("loss.png"), protected=release.protected)
 
 
 def _summarise(pipeline: Pipeline, release: Release, ahead: Forecast, evaluation: Evaluation) -> dict[str, Any]:

@@ -140,9 +140,10 @@ def _describe_promise(plan: Plan) -> list[str]:
 def _describe_noise(plan: Plan) -> list[str]:
     privacy, noise, lines = plan.config.privacy, plan.known_noise, []
     if plan.known_k is not None and noise is not None:
+        scale = float(plan.known_k / privacy.cells_epsilon)
         lines.append(
-            f"  scale k / epsilon = {plan.known_k} / {_in_brackets(privacy.cells_epsilon)} "
-            f"= {float(plan.known_k / privacy.cells_epsilon):.4g}, standard deviation {noise.deviation:.4g} in every cell"
+            f"  scale k / epsilon = {plan.known_k} / {_in_brackets(privacy.cells_epsilon)} = {scale:.4g}, "
+            f"standard deviation {noise.deviation:.4g} in every cell"
         )
     else:
         lines.append(f"  scale k / epsilon, with {_describe_k(plan)}, epsilon {privacy.cells_epsilon}")

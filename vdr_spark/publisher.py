@@ -134,6 +134,3 @@ class Explanation(str):
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self)}</pre>"
-
-
-

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
 from tests.collect.test_stage import stored
+from tests.plans import collect, grid_of
 from vdr_spark.collect.bounding import SampleKey, build_bounding
 from vdr_spark.collect.counting import count_bounded
 from vdr_spark.collect.packed_counts import sum_packed
 from vdr_spark.collect.source import open_source
-from vdr_spark.collect.stage import collect
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.grid import Grid
+from vdr_spark.plan import make_plan
 
 Small = Callable[..., ReleaseConfig]
 K = 5
@@ -48,12 +49,12 @@ def collected(spark: SparkSession, config: ReleaseConfig) -> NDArray[np.float64]
 
 def counted(spark: SparkSession, config: ReleaseConfig) -> NDArray[np.float64]:
     """What the stage's tasks count, flat, without the ledger and the table: these take longer than the rest."""
-    grid, key = config.domain, SampleKey.generate()
-    source = open_source(spark, config.input, config.grids)
-    bounding = build_bounding(config.privacy.bounding, config.privacy.bound, grid.size, key)
-    packed = count_bounded(source, config.grids, bounding, key, 2).toArrow()
+    grid, key = grid_of(config), SampleKey.generate()
+    source = open_source(spark, config.input, make_plan(config).grids)
+    bounding = build_bounding(config.privacy.bounding, config.privacy.bound(0), grid.size, key)
+    packed = count_bounded(source, make_plan(config).grids, bounding, key, 2).toArrow()
     layers = sum_packed(packed.to_batches(), grid.cells_per_side**2)
     counts = np.zeros((grid.slices, grid.cells_per_side**2))
     for layer, values in layers.items():
-        counts[layer] = values / config.privacy.unit
+        counts[layer] = values / config.privacy.units_per_ping
     return counts.reshape(-1)

@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.adversarial_input.pings import NO_NOISE, READERS, K, Small, counted, places, write
+from tests.plans import grid_of
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import InvalidInput
 from vdr_spark.pings.csv_headers import LONGEST_LINE
@@ -22,7 +23,7 @@ HEADER = "user_id,lat,lon,ts"
 
 def lines(config: ReleaseConfig, user: str, cells: list[int]) -> list[str]:
     """Pings of a user in the middle of flat cells, as lines of text."""
-    where = places(config.domain, cells)
+    where = places(grid_of(config), cells)
     columns = (where[name].to_pylist() for name in ("lat", "lon", "ts"))
     return [f"{user},{lat},{lon},{ts.isoformat()}" for lat, lon, ts in zip(*columns, strict=True)]
 
@@ -63,7 +64,7 @@ def write_folder(config: ReleaseConfig, folder: str, cells: list[int]) -> None:
     """Pings without an id, in a folder that is called after it, in the format of the configuration."""
     inside = Path(config.input.path) / folder
     inside.mkdir(parents=True, exist_ok=True)
-    table = pa.table(places(config.domain, cells))
+    table = pa.table(places(grid_of(config), cells))
     if config.input.format == "csv":
         table.to_pandas().to_csv(inside / "part.csv", index=False)
     else:
@@ -175,10 +176,10 @@ def test_short_ids_in_one_file_shorten_nobodys(
 ) -> None:
     """Spark takes the types from the first file by name; 256 users would share the lowest byte of their ids."""
     config = small_config(*NO_NOISE, f"input.reader={reader}")
-    write(config, "a", user_id=pa.array([1], narrow), **places(config.domain, [100]))
+    write(config, "a", user_id=pa.array([1], narrow), **places(grid_of(config), [100]))
     wide = pa.int64() if narrow == pa.int32() else pa.int32()
     ids = np.repeat(1 + (np.arange(20) << (32 if wide == pa.int64() else 16)), 9)
-    write(config, "b", user_id=pa.array(ids, wide), **places(config.domain, np.repeat(np.arange(20), 9)))
+    write(config, "b", user_id=pa.array(ids, wide), **places(grid_of(config), np.repeat(np.arange(20), 9)))
     np.testing.assert_array_equal(counted(spark, config)[1:20], K)
 
 
@@ -189,7 +190,7 @@ def test_times_of_another_sort_in_one_file_are_refused(
 ) -> None:
     """Whichever file Spark takes the types from: with a wall clock's, everybody's instants would be read as Tokyo's."""
     config = small_config(*NO_NOISE, "input.timezone=Asia/Tokyo")
-    theirs, hers = places(config.domain, range(100)), places(config.domain, [100])
+    theirs, hers = places(grid_of(config), range(100)), places(grid_of(config), [100])
     write(config, "m", user_id=pa.array(map(str, range(100))), **theirs)
     write(config, name, user_id=pa.array(["anna"]), **hers | {"ts": hers["ts"].cast(other, safe=False)})
     with pytest.raises(InvalidInput, match=r"column `ts` of .* has in some files other types") as refusal:
@@ -200,8 +201,8 @@ def test_times_of_another_sort_in_one_file_are_refused(
 def test_nanoseconds_first_do_not_make_numbers_of_others_times(spark: SparkSession, small_config: Small) -> None:
     """Spark would take all times for numbers, and tell the unit of each by its size: 19 January 1970 is now in 2020."""
     config = small_config(*NO_NOISE)
-    where = places(config.domain, [3])
-    seconds = pa.array([int(config.domain.start.timestamp()) * 1000]).cast(pa.timestamp("us", "UTC"))
+    where = places(grid_of(config), [3])
+    seconds = pa.array([int(grid_of(config).start.timestamp()) * 1000]).cast(pa.timestamp("us", "UTC"))
     write(config, "m", user_id=pa.array(["u"]), **where | {"ts": seconds})
     assert counted(spark, config).sum() == 0
     write(config, "z", user_id=pa.array(["v"]), **where | {"ts": where["ts"].cast(pa.timestamp("ns", "UTC"))})

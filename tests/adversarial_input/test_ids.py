@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.adversarial_input.pings import BOUNDINGS, NO_NOISE, READERS, K, Small, collected, counted, places, write
-from vdr_spark.collect.stage import collect
+from tests.plans import collect, grid_of
 from vdr_spark.errors import InvalidInput
 from vdr_spark.pings.readers import read_pings
 
@@ -48,7 +48,7 @@ def test_look_alikes_are_different_users(spark: SparkSession, small_config: Smal
     assert len({i.encode() if isinstance(i, str) else i for i in ids}) == len(ids)
     order = np.random.default_rng(1).permutation(np.repeat(np.arange(len(ids)), 9))
     for part, rows in enumerate(np.array_split(order, 2)):  # so that a user's pings lie in two files
-        write(config, f"part{part}", user_id=text([ids[n] for n in rows]), **places(config.domain, rows))
+        write(config, f"part{part}", user_id=text([ids[n] for n in rows]), **places(grid_of(config), rows))
     counts = count(spark, config)
     np.testing.assert_allclose(counts[: len(ids) - 1], K, atol=1e-4)
     assert counts.max() <= K
@@ -59,7 +59,7 @@ def test_look_alikes_in_text_files(spark: SparkSession, small_config: Small) -> 
     """But for what a line of text cannot say: empty is nobody, and a line break ends a row."""
     config = small_config(*NO_NOISE, "input.format=csv", "input.columns={user_id: device}")
     ids = [name for name in STRANGE_IDS if name and not set(name) & set("\r\n\0")]
-    where = places(config.domain, range(len(ids)))
+    where = places(grid_of(config), range(len(ids)))
     Path(config.input.path).mkdir()
     with open(f"{config.input.path}/part.csv", "w", newline="", encoding="utf-8") as file:
         lines = csv.writer(file, quoting=csv.QUOTE_ALL, doublequote=False, escapechar="\\")
@@ -77,24 +77,24 @@ def test_the_same_number_is_the_same_user_whatever_it_is_kept_in(
     shared, extremes = [-(2**31), -1, 0, 1, 2**31 - 1], [-(2**63), -(2**63) + 1, 2**63 - 1, 2**32, 2**31]
     ids = [*shared, *extremes]
     four_each = np.repeat(np.arange(len(ids)), 4)
-    write(config, "a", user_id=pa.array(np.repeat(ids, 4)), **places(config.domain, four_each))
+    write(config, "a", user_id=pa.array(np.repeat(ids, 4)), **places(grid_of(config), four_each))
     four_each = np.repeat(np.arange(len(shared)), 4)
-    write(config, "b", user_id=pa.array(np.repeat(shared, 4), pa.int32()), **places(config.domain, four_each))
+    write(config, "b", user_id=pa.array(np.repeat(shared, 4), pa.int32()), **places(grid_of(config), four_each))
     np.testing.assert_array_equal(counted(spark, config)[: len(ids)], [K] * len(shared) + [4] * len(extremes))
 
 
 def test_numbers_without_a_sign(spark: SparkSession, small_config: Small) -> None:
     config = small_config(*NO_NOISE)
     ids = pa.array(np.repeat([0, 1, 2**31, 2**32 - 1], 9), pa.uint32())
-    write(config, user_id=ids, **places(config.domain, np.repeat(range(4), 9)))
+    write(config, user_id=ids, **places(grid_of(config), np.repeat(range(4), 9)))
     np.testing.assert_array_equal(counted(spark, config)[:4], K)
 
 
 def test_ids_of_mixed_type_are_refused(spark: SparkSession, small_config: Small) -> None:
     """Is the number 1 the user `1`, or `01`? Nothing is guessed, and no id is told."""
     config = small_config(*NO_NOISE)
-    write(config, "a", user_id=pa.array([918273645]), **places(config.domain, [1]))
-    write(config, "b", user_id=pa.array(["918273645"]), **places(config.domain, [2]))
+    write(config, "a", user_id=pa.array([918273645]), **places(grid_of(config), [1]))
+    write(config, "b", user_id=pa.array(["918273645"]), **places(grid_of(config), [2]))
     with pytest.raises(InvalidInput, match="other types than the other files'") as refusal:
         collect(spark, config)
     assert "918273645" not in str(refusal.value)
@@ -116,7 +116,7 @@ def test_ids_that_are_neither_text_nor_whole_numbers_are_refused(
     spark: SparkSession, small_config: Small, ids: pa.Array
 ) -> None:
     config = small_config()
-    write(config, user_id=ids, **places(config.domain, [1, 2]))
+    write(config, user_id=ids, **places(grid_of(config), [1, 2]))
     with pytest.raises(InvalidInput, match="must be a string or an integer"):
         read_pings(spark, config.input)
 
@@ -128,11 +128,11 @@ def test_a_million_pings_of_one_user_and_a_million_users_of_one_ping(
     config = small_config(*NO_NOISE, f"privacy.bounding={bounding}", "privacy.total_pings=2e6")
     million = np.arange(1_000_000)
     theirs, hers = million % 1021, 1024 + million % 1024
-    write(config, "many", user_id=pa.array(million).cast(pa.string()), **places(config.domain, theirs))
-    write(config, "one", user_id=pa.array(["only"]).take(pa.array(0 * million)), **places(config.domain, hers))
+    write(config, "many", user_id=pa.array(million).cast(pa.string()), **places(grid_of(config), theirs))
+    write(config, "one", user_id=pa.array(["only"]).take(pa.array(0 * million)), **places(grid_of(config), hers))
     counts = count(spark, config)
     np.testing.assert_array_equal(counts[:1021], np.bincount(theirs))
-    unit = config.privacy.unit
+    unit = config.privacy.units_per_ping
     weighted = 1_000_000 * (K * unit // 1_000_000) / unit  # rounded down, ping by ping
     assert counts[1024:].sum() == (weighted if bounding == "weight" else K)
 
@@ -141,7 +141,7 @@ def test_a_million_pings_of_one_user_and_a_million_users_of_one_ping(
 def test_not_one_ping_differs_from_another(spark: SparkSession, small_config: Small, bounding: str) -> None:
     config = small_config(*NO_NOISE, f"privacy.bounding={bounding}")
     same = pa.array(np.zeros(200_000, int))
-    where = {name: column.take(same) for name, column in places(config.domain, [77]).items()}
+    where = {name: column.take(same) for name, column in places(grid_of(config), [77]).items()}
     write(config, user_id=pa.array([""]).take(same), **where)
     counts = counted(spark, config)
     assert counts[77] == counts.sum()

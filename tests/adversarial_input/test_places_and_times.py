@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
 from tests.adversarial_input.pings import NO_NOISE, READERS, Small, counted, places, write
-from vdr_spark.collect.stage import collect
+from tests.plans import collect, grid_of
 from vdr_spark.errors import InvalidInput
 from vdr_spark.grid import Grid
 
@@ -50,7 +50,7 @@ def in_middle(grid: Grid, ts: pa.Array) -> dict[str, pa.Array]:
 @pytest.mark.parametrize("reader", READERS)
 def test_times_at_the_edges(spark: SparkSession, small_config: Small, reader: str) -> None:
     config = small_config(*NO_NOISE, f"input.reader={reader}")
-    grid = config.domain
+    grid = grid_of(config)
     moments = edges(grid)
     write(config, **in_middle(grid, pa.array(moments).cast(pa.timestamp("us", "UTC"))))
     found = counted(spark, config).reshape(grid.slices, -1).sum(axis=1)
@@ -60,7 +60,7 @@ def test_times_at_the_edges(spark: SparkSession, small_config: Small, reader: st
 
 def test_milliseconds_beyond_what_microseconds_hold_lie_outside(spark: SparkSession, small_config: Small) -> None:
     config = small_config(*NO_NOISE)
-    grid = config.domain
+    grid = grid_of(config)
     start = microseconds(grid.start) // 1000
     far = [FAR, -FAR - 1, FAR // 1000, FAR // 1000 + 1, -FAR // 1000, start + 2**61]  # the last would wrap into it
     write(config, **in_middle(grid, pa.array([start, *far]).cast(pa.timestamp("ms", "UTC"))))
@@ -73,7 +73,7 @@ def test_milliseconds_beyond_what_microseconds_hold_lie_outside(spark: SparkSess
 def test_numbers_as_times(spark: SparkSession, small_config: Small) -> None:
     """A number says its unit by its size; the extremes of any are outside and stop nothing."""
     config = small_config(*NO_NOISE)
-    grid = config.domain
+    grid = grid_of(config)
     start = microseconds(grid.start)
     units = [start // 1_000_000, start // 1000, start, start * 1000]
     write(config, **in_middle(grid, pa.array([*units, 0, -1, FAR, -FAR - 1, 10**11, 10**14, 10**17, None])))
@@ -85,7 +85,7 @@ def test_numbers_as_times(spark: SparkSession, small_config: Small) -> None:
 
 def test_words_as_times(spark: SparkSession, small_config: Small) -> None:
     config = small_config(*NO_NOISE, "input.timezone=America/Chicago")
-    grid = config.domain
+    grid = grid_of(config)
     good = ["2020-01-07 00:00:00", "2020-01-07T06:00:00Z", "2020-01-07T06:00:00.000000000Z", "1578376800"]
     bad = [
         *("now", "today", "epoch", "infinity", "", " ", "\0", "NaN", "2020-13-45", "2020-02-30T00:00:00Z", "24:00:00"),
@@ -101,7 +101,7 @@ def test_the_hour_that_a_clock_skips_or_shows_twice(spark: SparkSession, small_c
     for day, after, hours, shift in (("2020-03-08", "2020-03-09", 23, 8), ("2020-11-01", "2020-11-02", 25, 7)):
         period = f"period={{start: {day}, end: {after}, slice: 1h, timezone: America/Chicago}}"
         config = small_config(*NO_NOISE, period, f"input.path={small_config().input.path}/{day}")
-        grid = config.domain
+        grid = grid_of(config)
         assert grid.slices == hours
         change = microseconds(datetime.fromisoformat(f"{day}T{shift:02d}:00:00"))
         moments = [change - 1, change, change + 3_600_000_000]
@@ -113,7 +113,7 @@ def test_the_hour_that_a_clock_skips_or_shows_twice(spark: SparkSession, small_c
 
 def test_nanoseconds(spark: SparkSession, small_config: Small) -> None:
     config = small_config(*NO_NOISE)
-    grid = config.domain
+    grid = grid_of(config)
     start, end = (microseconds(moment) * 1000 for moment in (grid.start, grid.end))
     write(config, **in_middle(grid, pa.array([start, start + 1, end - 1, end]).cast(pa.timestamp("ns", "UTC"))))
     assert counted(spark, config).sum() == 3
@@ -124,7 +124,7 @@ def test_places_at_the_edges(spark: SparkSession, small_config: Small, reader: s
     """Every strange latitude with every strange longitude, in a box around 0, 0."""
     box = "region={south: -1, west: -1, north: 1, east: 1}"
     config = small_config(*NO_NOISE, box, f"input.reader={reader}")
-    grid = config.domain
+    grid = grid_of(config)
     inside = [-1.0, np.nextafter(-1, 0), -0.0, 0.0, 5e-324, -5e-324, np.nextafter(1, 0), -2.3e-308]
     outside = [np.nan, -np.nan, np.inf, -np.inf, 1e308, -1e308, 1.0, np.nextafter(-1, -2), 90.0, -180.0, 1e19, 2**63]
     lat, lon = (axis.ravel() for axis in np.meshgrid([*inside, *outside], [*inside, *outside]))
@@ -142,7 +142,7 @@ def test_places_at_the_edges(spark: SparkSession, small_config: Small, reader: s
 def test_single_precision_at_the_edges(spark: SparkSession, small_config: Small, reader: str) -> None:
     config = small_config(*NO_NOISE, "region={south: -1, west: -1, north: 1, east: 1}", f"input.reader={reader}")
     lat = pa.array([-1, 1, np.nan, np.inf, 3e38, 1e-45, -0.0, np.nextafter(np.float32(1), np.float32(0))], pa.float32())
-    times = places(config.domain, [0] * len(lat))["ts"]
+    times = places(grid_of(config), [0] * len(lat))["ts"]
     write(config, user_id=pa.array(range(len(lat))), lat=lat, lon=pa.array([0.0] * len(lat)), ts=times)
     assert counted(spark, config).sum() == 4
 
@@ -164,6 +164,6 @@ def test_words_as_degrees(spark: SparkSession, small_config: Small) -> None:
         "0'; DROP TABLE x",
         "９0",
     ]
-    times = places(config.domain, [0] * len(lat))["ts"]
+    times = places(grid_of(config), [0] * len(lat))["ts"]
     write(config, user_id=pa.array(range(len(lat))), lat=pa.array(lat), lon=pa.array([0.0] * len(lat)), ts=times)
     assert counted(spark, config).sum() == 4

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from vdr_spark.cli.demo import run_demo
+from vdr_spark.cli.demo import run
 from vdr_spark.config import load_config
 
 
@@ -31,7 +31,7 @@ def test_pictures(demo_folder: Path, name: str) -> None:
 def test_a_second_run_draws_and_spends_nothing(in_demo_folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "vdr_spark")
     cells = sorted((in_demo_folder / "out/demo/tables/cells").rglob("*.parquet"))
-    run_demo(load_config("conf/demo.yaml"))
+    run(load_config("conf/demo.yaml"))
     skipped = [record.stage for record in caplog.records if "complete already" in record.getMessage()]
     # Five of the release, and two of the second opinion, which runs without a word to the person.
     assert skipped == ["synth", "collect", "denoise", "refine", "publish", "denoise", "refine"]

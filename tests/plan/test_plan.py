@@ -9,6 +9,7 @@ from tests.plans import grid_of
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.plan import make_plan
+from vdr_spark.units import WEIGHT_UNIT
 
 Small = Callable[..., ReleaseConfig]
 ESTIMATED = ("privacy.total_pings=null", "privacy.estimate_total={max_per_user: 9, share: 1/4}")
@@ -39,6 +40,16 @@ def test_what_waits_for_n_and_what_does_not(small_config: Small) -> None:
     assert release.scale == 15 / waiting.cells_draw.epsilon
     assert waiting.releases(3)[0].k == 1  # never 0, whatever was estimated
     assert make_plan(small_config(*ESTIMATED)).known_k == 20
+
+
+@pytest.mark.parametrize("bounding", ["sample", "weight"])
+def test_noise_is_calibrated_to_k_and_counted_in_pings(small_config: Small, bounding: str) -> None:
+    noise = make_plan(small_config("privacy.k=5", "privacy.epsilon=0.7", f"privacy.bounding={bounding}")).known_noise
+    assert noise is not None
+    assert noise.units_per_ping == (WEIGHT_UNIT if bounding == "weight" else 1)
+    assert noise.mechanism.scale == Fraction(50, 7) * noise.units_per_ping
+    assert noise.scale == pytest.approx(50 / 7)
+    assert noise.variance == pytest.approx(2 * noise.scale**2, rel=0.01)
 
 
 def test_an_estimate_too_large_for_its_noise_is_refused(small_config: Small) -> None:

@@ -7,17 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from vdr_spark.config.privacy import WEIGHT_UNIT, PrivacySettings
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
-from vdr_spark.privacy.mechanism import MECHANISMS, Noise, build_mechanism, mechanism_of, noise_of, noise_variance
+from vdr_spark.privacy.mechanism import MECHANISMS, Noise, build_mechanism
 from vdr_spark.privacy.noise_check import LaplaceCheck
 from vdr_spark.privacy.randomness import seeded_words
-
-
-def privacy(bounding: str) -> PrivacySettings:
-    settings = {"epsilon": "0.7", "k": 5, "total_pings": 100, "budget": 1, "bounding": bounding}
-    return PrivacySettings.model_validate(settings)
 
 
 def test_a_mechanism_is_calibrated_exactly() -> None:
@@ -35,16 +29,6 @@ def test_every_mechanism_is_known_by_its_own_name() -> None:
 def test_an_unknown_mechanism_is_refused_with_the_known_ones() -> None:
     with pytest.raises(InvalidConfig, match="one of discrete_laplace, not 'magic'"):
         build_mechanism("magic", 1, Fraction(1))
-
-
-@pytest.mark.parametrize("bounding", ["sample", "weight"])
-def test_the_noise_of_a_configuration_is_in_pings(bounding: str) -> None:
-    noise = noise_of(privacy(bounding))
-    assert noise.units_per_ping == (WEIGHT_UNIT if bounding == "weight" else 1)
-    assert noise.mechanism == mechanism_of(privacy(bounding))
-    assert noise.scale == pytest.approx(float(5 / Fraction("0.7")))
-    assert noise.variance == noise_variance(privacy(bounding)) == pytest.approx(2 * noise.scale**2, rel=0.01)
-    assert noise.deviation == pytest.approx(noise.variance**0.5)
 
 
 @pytest.mark.parametrize("units_per_ping", [1, 2**20])

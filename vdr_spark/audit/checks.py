@@ -24,7 +24,8 @@ Check = Callable[[Subject], str]
 
 def _check_protected(it: Subject) -> str:
     rows, units = it.draws.cells.rows(), it.release.config.privacy.units_per_ping
-    marks = [] if rows is None else [tuple(mark) for mark in rows.select("protected", "units_per_ping").distinct().collect()]
+    distinct = [] if rows is None else rows.select("protected", "units_per_ping").distinct().collect()
+    marks = [tuple(mark) for mark in distinct]
     if not it.row["protected"] or any(not protected for protected, _ in marks):
         raise CheckFailed("the noise came from a test seed: this release protects nobody")
     if marks != [(True, units)]:
@@ -38,8 +39,9 @@ def _check_ledger(it: Subject) -> str:
         check_same_draw(entries, draw)
         _check_booking(draw, [entry for entry in entries if entry.draw_id == draw.draw_id])
     spent = find_spending(entries, it.release.draw.draw_id)
-    if spent is None or (spent.sequence, spent.entry_hash) != (it.row["ledger_entry"], it.row["ledger_entry_hash"]):
-        raise CheckFailed(f"it was paid for by entry {it.row['ledger_entry']}, which this ledger does not have as it was")
+    number, its_hash = it.row["ledger_entry"], it.row["ledger_entry_hash"]
+    if spent is None or (spent.sequence, spent.entry_hash) != (number, its_hash):
+        raise CheckFailed(f"it was paid for by entry {number}, which this ledger does not have as it was")
     account = balance(entries, it.release.config.dataset)
     if account.committed > account.granted:
         raise CheckFailed(

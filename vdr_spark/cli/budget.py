@@ -108,5 +108,5 @@ def _print(account: Account, as_json: bool) -> None:
     if account.reserved:
         console.print(f"Of it {account.reserved} is reserved by draws that were not finished; it counts all the same.")
     if account.cap is not None:
-        console.print(f"At most {account.cap.epsilon} within {account.cap.window_seconds} s, of which {account.recent} is taken.")
-
+        cap = account.cap
+        console.print(f"At most {cap.epsilon} within {cap.window_seconds} s, of which {account.recent} is taken.")

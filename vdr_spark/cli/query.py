@@ -12,10 +12,11 @@ import numpy as np
 import typer
 
 from vdr_spark.cli.console import caution, console
-from vdr_spark.cli.options import Conf, Json, Overrides, open_config
+from vdr_spark.cli.options import Conf, Json, Overrides, RegionName, open_config
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import InvalidQuery
-from vdr_spark.grid import Box
+from vdr_spark.grid import Box, Grid
+from vdr_spark.plan import make_plan
 
 if TYPE_CHECKING:
     from vdr_spark.query import Answer
@@ -42,15 +43,16 @@ def range_command(
     box: Edges = None,
     start: Annotated[str | None, typer.Option("--from", metavar="TIME", help="ISO time. Default: its start.")] = None,
     end: Annotated[str | None, typer.Option("--to", metavar="TIME", help="ISO time. Default: its end.")] = None,
+    region: RegionName = None,
     release_id: ReleaseId = None,
     overrides: Overrides = None,
     as_json: Json = False,
 ) -> None:
     """Count the pings of a box during a period. Default: the square kilometre in the middle, the whole period."""
     config = open_config(conf, overrides)
-    area = _box(config, at, side, box)
+    area = _box(_grid(config, region), at, side, box)
     since, until = _moment(config, "--from", start), _moment(config, "--to", end)
-    release = _release(config, release_id)
+    release = _release(config, region, release_id)
     _print(release.range_count(area, since, until), as_json)
 
 
@@ -65,15 +67,16 @@ def hotspot_command(
         float | None, typer.Option(help="Pings that make a hot spot. Default: the busiest 0.1 % of cells.")
     ] = None,
     within: Annotated[float | None, typer.Option(metavar="METRES", help="Look no farther than this.")] = None,
+    region: RegionName = None,
     release_id: ReleaseId = None,
     overrides: Overrides = None,
     as_json: Json = False,
 ) -> None:
     """Find the nearest cell with at least so many pings, in the slice that holds a moment."""
     config = open_config(conf, overrides)
-    lat, lon = _place(config, at)
-    moment = _moment(config, "--when", when) or _noon(config)
-    release = _release(config, release_id)
+    lat, lon = _place(_grid(config, region), at)
+    moment = _moment(config, "--when", when) or _noon(config, _grid(config, region))
+    release = _release(config, region, release_id)
     _print(release.nearest_hotspot(lat, lon, moment, threshold, within), as_json)
 
 
@@ -85,21 +88,23 @@ def forecast_command(
     box: Edges = None,
     horizon: Annotated[int, typer.Option(help="How many slices ahead.")] = 8,
     method: Annotated[str, typer.Option(help="theta, as in the paper, or holt_winters.")] = "theta",
+    region: RegionName = None,
     release_id: ReleaseId = None,
     overrides: Overrides = None,
     as_json: Json = False,
 ) -> None:
     """Forecast the pings of a box in the slices after the release."""
     config = open_config(conf, overrides)
-    area = _box(config, at, side, box)
-    release = _release(config, release_id)
+    area = _box(_grid(config, region), at, side, box)
+    release = _release(config, region, release_id)
     _print(release.forecast(area, horizon, method), as_json)
 
 
-def _release(config: ReleaseConfig, release_id: str | None) -> Release:
+def _release(config: ReleaseConfig, region: str | None, release_id: str | None) -> Release:
     from vdr_spark.release.read import read_release
 
-    release = read_release(config.output, release_id or config.release_id)
+    plan = make_plan(config)
+    release = read_release(config.output, release_id or plan.release_id(plan.choose_region(region)))
     if not release.protected:
         caution("this release was made with a test seed; it protects nobody")
     return release
@@ -115,20 +120,23 @@ def _numbers(name: str, text: str, count: int) -> list[float]:
     return numbers
 
 
-def _place(config: ReleaseConfig, at: str | None) -> tuple[float, float]:
-    if at is not None:
-        lat, lon = _numbers("--at", at, 2)
-        return lat, lon
-    box = config.domain.box
-    return (box.south + box.north) / 2, (box.west + box.east) / 2
+def _grid(config: ReleaseConfig, region: str | None) -> Grid:
+    return make_plan(config).choose_region(region).grid
 
 
-def _box(config: ReleaseConfig, at: str | None, side: float, edges: str | None) -> Box:
+def _place(grid: Grid, at: str | None) -> tuple[float, float]:
+    if at is None:
+        return grid.box.centre
+    lat, lon = _numbers("--at", at, 2)
+    return lat, lon
+
+
+def _box(grid: Grid, at: str | None, side: float, edges: str | None) -> Box:
     if edges is not None:
         return Box(*_numbers("--box", edges, 4))
     if not side > 0:
         raise InvalidQuery(f"--side must be a positive number of metres, not {side:g}")
-    return Box.around(*_place(config, at), side)
+    return Box.around(*_place(grid, at), side)
 
 
 def _moment(config: ReleaseConfig, name: str, text: str | None) -> datetime | None:
@@ -142,11 +150,11 @@ def _moment(config: ReleaseConfig, name: str, text: str | None) -> datetime | No
     return moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(config.period.timezone))
 
 
-def _noon(config: ReleaseConfig) -> datetime:
+def _noon(config: ReleaseConfig, grid: Grid) -> datetime:
     """Return noon of the first day, or the first slice where the period has no noon."""
-    local = config.domain.start.astimezone(ZoneInfo(config.period.timezone))
+    local = grid.start.astimezone(ZoneInfo(config.period.timezone))
     noon = local.replace(hour=12, minute=0, second=0, microsecond=0)
-    return noon if config.domain.start <= noon < config.domain.end else config.domain.start
+    return noon if grid.start <= noon < grid.end else grid.start
 
 
 def _print(answer: Answer, as_json: bool) -> None:

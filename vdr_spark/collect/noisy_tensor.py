@@ -1,9 +1,9 @@
 """The noisy tensor of a draw: its one stored copy, and the gate that everything passes that reads it.
 
-All slices become readable in one Delta commit, or none does, and that commit is remembered by the draw's name: whatever
-is retried, at most one drawing of a cell can ever be read. What a killed or losing attempt left in the folder is removed
-before noise is drawn and again after the commit. And no stage reads a tensor unless the ledger has the draw as spent,
-with the SHA-256 of just these numbers.
+All slices become readable in one Delta commit, or none does, and that commit is remembered by the draw's name:
+whatever is retried, at most one drawing of a cell can ever be read. What a killed or losing attempt left in the folder
+is removed before noise is drawn and again after the commit. And no stage reads a tensor unless the ledger has the draw
+as spent, with the SHA-256 of just these numbers.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vdr_spark.arrays import Integers
-from vdr_spark.collect.bounding import Counts, SampleKey
+from vdr_spark.collect.bounding import Counts
 from vdr_spark.collect.locate import Located
 from vdr_spark.collect.sorting import Codes, Hashes, PackedPings
 

@@ -48,11 +48,9 @@ class ReleaseConfig(Section):
     spark: SparkSettings = SparkSettings()
 
     @property
-    def boxes(self) -> dict[str | None, RegionSettings]:
-        """The published boxes by name, in the order in which the noisy tensor holds them; a single one has no name."""
-        if self.region is not None:
-            return {None: self.region}
-        return {name: region for name, region in (self.regions or {}).items()}
+    def boxes(self) -> tuple[tuple[str | None, RegionSettings], ...]:
+        """Names and boxes, in the order in which the noisy tensor holds them; a single one has no name."""
+        return ((None, self.region),) if self.region is not None else tuple((self.regions or {}).items())
 
     @model_validator(mode="after")
     def _output_apart_from_the_pings(self) -> ReleaseConfig:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import (
@@ -39,10 +39,15 @@ Degrees = Annotated[float, Field(allow_inf_nan=False)]
 Location = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f`]+$")]
 
 
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+else:
+    ModelMetaclass = type(BaseModel)  # which has no public name
+
 _MAX_SLICES = 1_000_000  # a year has 105 408 of five minutes
 
 
-class _Told(type(BaseModel)):  # type: ignore[misc]  # pydantic gives the class no public name
+class _Told(ModelMetaclass):
     """Makes `Section(...)` in Python answer mistakes in the sentences that a YAML file gets."""
 
     def __call__(cls, *args: Any, **values: Any) -> Any:

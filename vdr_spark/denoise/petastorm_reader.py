@@ -22,18 +22,20 @@ from numpy.typing import NDArray
 from petastorm import make_batch_reader
 from petastorm.reader import Reader
 
+from vdr_spark.arrays import Slices
 from vdr_spark.errors import InvalidInput, StageMissing
 from vdr_spark.grid import Grid
+from vdr_spark.plan import ReleasePlan
 from vdr_spark.storage.files import filesystem
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
-_COLUMNS = ("slice", "values")
+_COLUMNS = ("slice", "counts")
 
 
-def read_region(files: Sequence[str], release: ReleasePlan) -> NDArray[np.float32]:
-    """The noisy counts, in pings, of the configuration's region. (T, M, M)"""
-    layers = sum(grid.slices for grid in config.grids)
-    return read_slices(files, config.domain, config.first_layer, layers) / np.float32(config.privacy.unit)
+def read_region(files: Sequence[str], release: ReleasePlan) -> Slices:
+    """Return the noisy counts, in pings, of the release's region. (T, M, M)"""
+    noisy = read_slices(files, release.grid, release.region.first_slice, release.plan.slices)
+    return noisy / np.float32(release.noise.units_per_ping)
 
 
 def read_slices(files: Sequence[str], grid: Grid, first: int = 0, layers: int | None = None) -> NDArray[np.float32]:
@@ -41,7 +43,7 @@ def read_slices(files: Sequence[str], grid: Grid, first: int = 0, layers: int | 
 
     Of `layers` slices that the files hold, those of all regions together, the grid's are T from `first` on.
 
-    Each file holds rows `slice int, values array<bigint>`, the M*M values row by row from the south.
+    Each file holds rows `slice int, counts array<bigint>`, the M*M values row by row from the south.
     Refused are slices that are missing, stand twice, have another length, or hold what is not a number.
     """
     if not files:
@@ -124,7 +126,7 @@ def _next_batch(reader: Reader) -> tuple[NDArray[np.int64], NDArray[np.float64]]
     except (RuntimeError, AttributeError, TypeError) as problem:
         # How Petastorm fails to stack rows into a matrix: unequal lengths, or a row that is null.
         raise InvalidInput("noisy_slices holds slices of different lengths, or null; collect again") from problem
-    return batch.slice, batch.values  # by name: their order changes from run to run
+    return batch.slice, batch.counts  # by name: their order changes from run to run
 
 
 @contextmanager

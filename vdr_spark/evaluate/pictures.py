@@ -8,7 +8,7 @@ import numpy as np
 
 from vdr_spark.evaluate.stage import Evaluation
 from vdr_spark.plan import ReleasePlan
-from vdr_spark.report import code_picture, error_bars, slice_comparison
+from vdr_spark.report import plot_codes, plot_errors, plot_slices
 from vdr_spark.storage.files import write_json
 
 logger = logging.getLogger(__name__)
@@ -24,9 +24,9 @@ def save_evaluation(evaluation: Evaluation, release: ReleasePlan) -> str:
     panels = {"true": evaluation.truth[busiest]}
     panels |= {name: evaluation.versions[name][busiest] for name in ("noisy", "denoised", "refined")}
     title = f"The slice from {grid.slice_start(busiest):%Y-%m-%d %H:%M} UTC"
-    slice_comparison(panels, output.evaluation("slice.png"), title, grid=grid, protected=protected)
+    plot_slices(panels, output.evaluation("slice.png"), title, grid=grid, protected=protected)
     bars = {name.replace("_", ", "): errors.relative_error for name, errors in evaluation.errors.items()}
-    error_bars(bars, output.evaluation("errors.png"), protected=protected)
+    plot_errors(bars, output.evaluation("errors.png"), protected=protected)
     return output.evaluation("")
 
 
@@ -47,7 +47,7 @@ def save_codes(evaluation: Evaluation, release: ReleasePlan) -> None:
     codes = reconstructor.codes(noisy[busiest])
     assert codes is not None
     reconstructed = np.maximum(reconstructor.reconstruct(noisy[busiest : busiest + 1])[0], 0)
-    code_picture(
+    plot_codes(
         {"true": evaluation.truth[busiest], "noisy": noisy[busiest], "reconstructed": reconstructed},
         codes,
         release.plan.output.evaluation("codes.png"),

@@ -32,7 +32,6 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from vdr_spark.config.release import absolute
 from vdr_spark.config.settings import InputSettings
 from vdr_spark.errors import InvalidInput
 from vdr_spark.pings.csv_files import column_named, open_csv
@@ -42,6 +41,7 @@ from vdr_spark.pings.parquet_types import INSTANT_NS, WALL_CLOCK_NS
 from vdr_spark.pings.recompute import check_recomputable
 from vdr_spark.pings.timestamps import instant, instant_of_nanoseconds, is_time
 from vdr_spark.spark.session import settings_of_spark
+from vdr_spark.storage.paths import absolute
 
 NANOSECONDS_AS_NUMBERS = {"spark.sql.legacy.parquet.nanosAsLong": "true"}
 """Without this, Spark does not read Parquet's nanoseconds, which pandas writes."""

@@ -50,7 +50,7 @@ PINGS = (
     Dependency("input.header", lambda c: c.input.header, True),
     Dependency("input.separator", lambda c: c.input.separator, ","),
     # As written: edges in degrees are computed, and a processor's last bit must not decide what is paid for.
-    Dependency("regions", lambda c: [[name, *_box(region)] for name, region in c.boxes.items()]),
+    Dependency("regions", lambda c: [[name, *_box(region)] for name, region in c.boxes]),
     Dependency("period.start", lambda c: c.period.utc(c.period.start).isoformat()),
     Dependency("period.end", lambda c: c.period.utc(c.period.end).isoformat()),
     Dependency("output", lambda c: absolute(c.output)),

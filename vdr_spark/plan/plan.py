@@ -18,6 +18,7 @@ from vdr_spark.grid import Grid
 from vdr_spark.plan import identity
 from vdr_spark.privacy.accounting import BudgetRequest, Cap, Draw
 from vdr_spark.privacy.mechanism import Noise, build_mechanism
+from vdr_spark.storage.paths import is_local
 from vdr_spark.storage.places import LedgerPlaces, OutputFolder, ReleaseFolder
 
 _WEAK_EPSILON = 10  # above, the promise is called weak
@@ -122,8 +123,8 @@ class Plan:
     def releases(self, total_pings: int) -> tuple[ReleasePlan, ...]:
         """Return what is to be done for each region, with N known."""
         k = self.bound(total_pings)
-        noise = self.noise_for(k)
-        return tuple(ReleasePlan(self, region, self.release_id(region), total_pings, k, noise) for region in self.regions)
+        known = total_pings, k, self.noise_for(k)
+        return tuple(ReleasePlan(self, region, self.release_id(region), *known) for region in self.regions)
 
     def choose_region(self, name: str | None) -> Region:
         """Return the region of a name, or the only one."""
@@ -142,9 +143,8 @@ class Plan:
         """
         if self.config.single_writer:
             return
-        places = {"ledger": (self.ledger.table, self.ledger.is_local), "output": (self.output.root, self.output.is_local)}
-        for setting, (place, local) in places.items():
-            if not local:
+        for setting, place in (("ledger", self.ledger.table), ("output", self.output.root)):
+            if not is_local(place):
                 raise InvalidConfig(
                     f"{setting}: must be on a disk of this machine, where a second process can be kept out by a lock, "
                     f"not at {place}. If no two processes ever write there at once, say so with `single_writer: true`"
@@ -154,9 +154,8 @@ class Plan:
         """Return what a careful reader should know before running this: warnings, not refusals."""
         config, found = self.config, []
         if config.privacy.epsilon > _WEAK_EPSILON:
-            found.append(
-                f"epsilon = {float(config.privacy.epsilon):g} is a weak promise; below {_WEAK_EPSILON} is good practice."
-            )
+            epsilon = float(config.privacy.epsilon)
+            found.append(f"epsilon = {epsilon:g} is a weak promise; below {_WEAK_EPSILON} is good practice.")
         if not config.privacy.protected:
             found.append("privacy.test_seed is set: the noise can be computed by anyone. Protects nobody.")
         noise = 3 * self.known_noise.deviation * math.sqrt(self.cells) if self.known_noise else 0.0
@@ -225,7 +224,7 @@ def _regions(config: ReleaseConfig) -> tuple[Region, ...]:
     slices = round((end - start).total_seconds()) // period.slice
     return tuple(
         Region(name, Grid(region.box, config.grid.cells_per_side, start, period.slice, slices), number * slices)
-        for number, (name, region) in enumerate(config.boxes.items())
+        for number, (name, region) in enumerate(config.boxes)
     )
 
 

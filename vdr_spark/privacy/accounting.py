@@ -1,4 +1,4 @@
-"""What is booked, and what follows from it: draws, ledger entries, accounts. Pure; the table is the ledger's business."""
+"""What is booked, and what follows from it: draws, entries, accounts. Pure; the table is the ledger's business."""
 
 from __future__ import annotations
 

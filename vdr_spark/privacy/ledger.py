@@ -119,8 +119,8 @@ class Ledger:
             )
         if spent.tensor_sha256 != tensor_sha256:
             raise LedgerConflict(
-                f"draw {draw.draw_id} was made before, and the ledger {self.path} has the SHA-256 of other numbers than "
-                "those stored here: two draws for one price, or a tensor that was changed. Nothing of it may be "
+                f"draw {draw.draw_id} was made before, and the ledger {self.path} has the SHA-256 of other numbers "
+                "than those stored here: two draws for one price, or a tensor that was changed. Nothing of it may be "
                 "published. Bring back the folder with the first one, and destroy this one"
             )
         return spent

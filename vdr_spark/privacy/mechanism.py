@@ -21,7 +21,6 @@ from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
 from vdr_spark.privacy.randomness import RandomWords
 
 if TYPE_CHECKING:
-    from vdr_spark.config.privacy import PrivacySettings
     from vdr_spark.privacy.noise_check import NoiseCheck
 
 
@@ -131,18 +130,3 @@ class Noise:
     def convolve(self, mass: Floats, step: float) -> Floats:
         """Return a distribution over places `step` pings apart as it is seen through the noise."""
         return self.mechanism.convolve(mass, step * self.units_per_ping)
-
-
-def mechanism_of(privacy: PrivacySettings) -> Mechanism:
-    """Return the mechanism that a configuration names, calibrated to its k and epsilon."""
-    return build_mechanism(privacy.mechanism, privacy.bound * privacy.unit, privacy.cells_epsilon)
-
-
-def noise_of(privacy: PrivacySettings) -> Noise:
-    """Return the noise of a configuration's cells."""
-    return Noise(mechanism_of(privacy), privacy.unit)
-
-
-def noise_variance(privacy: PrivacySettings) -> float:
-    """Return the variance of the noise of one cell, in pings squared."""
-    return noise_of(privacy).variance

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vdr_spark.arrays import Integers, Slices
-from vdr_spark.config import absolute
 from vdr_spark.errors import DamagedTable, StageMissing
 from vdr_spark.grid import Box, Grid
 from vdr_spark.release.release import Release
 from vdr_spark.storage.delta_files import is_delta_table, read_batches
+from vdr_spark.storage.paths import absolute
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -69,8 +69,8 @@ def _deployment(
             "name": release.release_id,
             "data_curators": [{"data_curator_name": about.curator, "data_curator_type": about.curator_type}],
             "description": f"Estimated number of location pings in each of {grid.size:,} cells: "
-            f"{grid.cells_per_side} x {grid.cells_per_side} in the box, {grid.slices} slices of {grid.slice_seconds} s. "
-            f"Dataset {config.dataset}."
+            f"{grid.cells_per_side} x {grid.cells_per_side} in the box, {grid.slices} slices of "
+            f"{grid.slice_seconds} s. Dataset {config.dataset}."
             + (f" One of {len(release.plan.regions)} regions under the same epsilon." if config.regions else ""),
             "intended_use": about.intended_use,
             "data_product_type": "Summary statistics",
@@ -228,9 +228,7 @@ def _questions(release: ReleasePlan, published: Published) -> list[dict[str, str
     return [{"question": question, "answer": answer} for question, answer in answers.items()]
 
 
-def _exact(
-    release: ReleasePlan, published: Published, entries: Sequence[Entry], account: Account
-) -> dict[str, Any]:
+def _exact(release: ReleasePlan, published: Published, entries: Sequence[Entry], account: Account) -> dict[str, Any]:
     config, grid = release.config, release.grid
     privacy, estimate = config.privacy, config.privacy.estimate_total
     return {

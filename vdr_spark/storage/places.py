@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from dataclasses import dataclass
 
-from vdr_spark.storage.paths import absolute, is_local
+from vdr_spark.storage.paths import absolute
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,6 @@ class OutputFolder:
     @classmethod
     def at(cls, location: str) -> OutputFolder:
         return cls(absolute(location))
-
-    @property
-    def is_local(self) -> bool:
-        return is_local(self.root)
 
     def table(self, name: str) -> str:
         """Return the path of a Delta table: cells, releases or noisy_slices."""
@@ -100,10 +96,6 @@ class LedgerPlaces:
         """Return the places that a configuration names, or those beside its other tables."""
         table = absolute(ledger).rstrip("/") if ledger else output.table("ledger")
         return cls(table, absolute(head) if head else f"{table}.head.json")
-
-    @property
-    def is_local(self) -> bool:
-        return is_local(self.table)
 
     @property
     def lock(self) -> str:

@@ -13,12 +13,13 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from vdr_spark.config import ReleaseConfig, absolute
+from vdr_spark.config import ReleaseConfig
 from vdr_spark.config.settings import SynthSettings
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.grid import Grid
 from vdr_spark.spark.session import settings_of_spark
 from vdr_spark.storage.files import exists, filesystem, read_json, write_json
+from vdr_spark.storage.paths import absolute
 from vdr_spark.synth.blocks import Population, sample_block, to_batches
 from vdr_spark.synth.power_law import PowerLaw
 from vdr_spark.workers import in_worker
@@ -57,7 +58,7 @@ def _population(settings: SynthSettings) -> Population:
     return Population(settings.kind, settings.seed, law, settings.components, settings.weights, settings.sigma_cells)
 
 
-def write_synthetic(spark: SparkSession, config: ReleaseConfig) -> bool:
+def write_synthetic(spark: SparkSession, config: ReleaseConfig, grid: Grid) -> bool:
     """Write the configuration's synthetic pings as Parquet to `input.path`, unless they are there already.
 
     A run that was killed is mended by running again: what it left is removed first. Anything at the path that
@@ -66,13 +67,13 @@ def write_synthetic(spark: SparkSession, config: ReleaseConfig) -> bool:
     """
     settings = _require_synth(config)
     assert config.input.path is not None
-    path, recipe = absolute(config.input.path), _recipe(settings, config.domain)
+    path, recipe = absolute(config.input.path), _recipe(settings, grid)
     if _is_complete(path, recipe):
         return False
     write_json(posixpath.join(path, _MARKER), recipe)
     # 64-bit microseconds: Spark's default, INT96, is deprecated and takes every reader longer.
     with settings_of_spark(spark, {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}):
-        synthesize(spark, settings, config.domain).write.mode("append").parquet(path)
+        synthesize(spark, settings, grid).write.mode("append").parquet(path)
     return True
 
 

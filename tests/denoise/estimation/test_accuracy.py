@@ -9,11 +9,12 @@ import pytest
 from tests.denoise.laplace import laplace_noise
 from tests.denoise.priors.test_ridge import festival
 from tests.denoise.priors.test_temporal import city
+from tests.plans import grid_of, noise_of
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.estimation.accuracy import busyness
 from vdr_spark.denoise.estimation.evenly_spaced import spread_slices
 from vdr_spark.denoise.stage import denoise_tensor
-from vdr_spark.privacy.mechanism import Noise, noise_of
+from vdr_spark.privacy.mechanism import Noise
 from vdr_spark.progress import NullProgress
 
 Small = Callable[..., ReleaseConfig]
@@ -25,7 +26,7 @@ def drawn(truth: np.ndarray, noise: Noise, seed: int) -> np.ndarray:
 
 
 def denoised(noisy: np.ndarray, config: ReleaseConfig, folder: Path) -> tuple[np.ndarray, dict[str, object]]:
-    noise, day = noise_of(config.privacy), config.domain.slices_per_day
+    noise, day = noise_of(config), grid_of(config).slices_per_day
     tensor, notes = denoise_tensor(noisy, noise, day, config.denoise, str(folder), NullProgress())
     return tensor.counts, notes
 
@@ -37,7 +38,7 @@ def test_it_tracks_the_true_error(small_config: Small, tmp_path: Path, model: st
     config = small_config(
         f"denoise.model={model}", f"denoise.fusion={fusion}", f"privacy.epsilon={epsilon}", "privacy.budget=10", CELLS
     )
-    truth, noise = festival(), noise_of(config.privacy)
+    truth, noise = festival(), noise_of(config)
     actual, estimated = [], []
     for seed in range(3):
         counts, notes = denoised(drawn(truth, noise, seed), config, tmp_path)
@@ -54,7 +55,7 @@ def test_the_choice_is_never_much_worse_than_the_best(
 ) -> None:
     overrides = (f"privacy.epsilon={epsilon}", "privacy.budget=10", CELLS)
     candidates = ["identity", "temporal", "ridge"]
-    noisy = drawn(truth, noise_of(small_config(*overrides).privacy), seed=7)
+    noisy = drawn(truth, noise_of(small_config(*overrides)), seed=7)
     errors = {}
     for model in candidates:
         fusion = f"denoise.fusion={model != 'identity'}"
@@ -69,7 +70,7 @@ def test_the_choice_is_never_much_worse_than_the_best(
 
 def test_identity_is_as_bad_as_the_noise(small_config: Small, tmp_path: Path) -> None:
     config = small_config("denoise.model=identity", "denoise.fusion=false")
-    noise = noise_of(config.privacy)
+    noise = noise_of(config)
     _, notes = denoised(drawn(city(4, 16), noise, 0), config, tmp_path)
     assert notes["estimated_rmse"] == pytest.approx(noise.variance**0.5)
     assert notes["estimated_busy_error"] == 1
@@ -80,7 +81,7 @@ def test_a_network_that_sees_the_cell_pays_for_it(small_config: Small, tmp_path:
     """The plain autoencoder redraws much of the noise; judged by its residual alone it would look good."""
     network = "{epochs: 3, alpha: 0, channels: 16, checkpoint_every: 3}"
     config = small_config("denoise.model=vqvae", "denoise.fusion=false", f"denoise.vqvae={network}", CELLS)
-    truth, noise = festival(), noise_of(config.privacy)
+    truth, noise = festival(), noise_of(config)
     noisy = drawn(truth, noise, 0)
     counts, notes = denoised(noisy, config, tmp_path)
     actual = np.mean((counts - truth) ** 2)

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from vdr_spark.collect import parquet_splits
 from vdr_spark.collect.bounding import Sample, SampleKey
 from vdr_spark.collect.counting import count_bounded
+from vdr_spark.collect.locate import locate
 from vdr_spark.collect.packed_counts import sum_packed
 from vdr_spark.collect.parquet_splits import Split, read_split, split_file
 from vdr_spark.collect.source import DirectSource, Source, SparkSource, open_source
@@ -35,7 +36,7 @@ def pings(rows: int = 600, ids: pa.DataType | None = None, seed: int = 0) -> pa.
     return pa.table({"user_id": users, "lat": lat, "lon": lon, "ts": pa.array(us).cast(pa.timestamp("us", "UTC"))})
 
 
-def counted(source: Source) -> dict[int, list[int]]:
+def count(source: Source) -> dict[int, list[int]]:
     rows = count_bounded(source, [GRID], Sample(7, 6, KEY), KEY, 2).toArrow().to_batches()
     return {layer: counts.tolist() for layer, counts in sum_packed(rows, 16).items()}
 
@@ -96,7 +97,7 @@ def test_nanoseconds_are_rounded_down(tmp_path: Path) -> None:
 def test_nanoseconds_beside_microseconds_count_as_spark_counts_them(
     spark: SparkSession, tmp_path: Path, year: int
 ) -> None:
-    """Each ping a nanosecond from the edge of a slice. Spark reads the two sorts only apart."""
+    """Each ping a nanosecond from the edge of a slice. Spark reads the two sorts only apart, tasks in any order."""
     grid = Grid(GRID.box, GRID.cells_per_side, datetime(year, 1, 1, tzinfo=UTC), 3600, 4)
     start = int(grid.start.timestamp()) * 10**9
     edges = [start + hour * 3600 * 10**9 for hour in (0, 1, 1, 2, 2, 2, 3, 3, 3, 3, 4)]
@@ -104,20 +105,45 @@ def test_nanoseconds_beside_microseconds_count_as_spark_counts_them(
     ns = pings(len(near)).set_column(3, "ts", pa.array(near).cast(pa.timestamp("ns", "UTC")))
     ns = ns.set_column(1, "lat", pa.array([0.5] * len(near))).set_column(2, "lon", pa.array([0.5] * len(near)))
     us = ns.set_column(3, "ts", pa.array([number // 1000 for number in near]).cast(pa.timestamp("us", "UTC")))
-    for name, tables in {"both": (us, ns), "us": (us,), "ns": (ns,)}.items():
+    for name, tables in {"us first": (us, ns), "ns first": (ns, us), "us": (us,), "ns": (ns,)}.items():
         (tmp_path / name).mkdir()
         for number, table in enumerate(tables):
             pq.write_table(table, tmp_path / name / f"{number}.parquet")
 
-    def slices(name: str, reader: str) -> NDArray[np.int64]:
-        source = open_source(spark, InputSettings(path=str(tmp_path / name), reader=reader), [grid])
-        rows = count_bounded(source, [grid], Sample(10**6, 6, KEY), KEY, 2).toArrow().to_batches()
+    def open_as(name: str, reader: str) -> Source:
+        return open_source(spark, InputSettings(path=str(tmp_path / name), reader=reader), [grid])
+
+    def count_read(name: str) -> NDArray[np.int64]:
+        """By slices, what the tasks read."""
+        source = open_as(name, "auto")
+        assert isinstance(source, DirectSource)
+        batches = (batch for split in source.splits for batch in read_split(split, source.columns, source.id_type))
+        cells = np.concatenate([locate(batch, [grid]).cell for batch in batches])
+        return np.bincount(cells // 16, minlength=grid.slices)
+
+    def count_by_spark(name: str) -> NDArray[np.int64]:
+        rows = count_bounded(open_as(name, "spark"), [grid], Sample(10**6, 6, KEY), KEY, 2).toArrow().to_batches()
         found = sum_packed(rows, 16)
         return np.array([found[layer].sum() for layer in range(grid.slices)])
 
-    np.testing.assert_array_equal(slices("us", "direct"), [9, 15, 21, 15])
-    np.testing.assert_array_equal(slices("both", "direct"), [18, 30, 42, 30])
-    np.testing.assert_array_equal(slices("us", "spark") + slices("ns", "spark"), slices("both", "direct"))
+    np.testing.assert_array_equal(count_read("us"), [9, 15, 21, 15])
+    np.testing.assert_array_equal(count_read("ns"), count_read("us"))
+    for both in ("us first", "ns first"):
+        np.testing.assert_array_equal(count_read(both), [18, 30, 42, 30])
+        with pytest.raises(InvalidInput, match="nanoseconds in some files"):
+            open_as(both, "spark")
+    np.testing.assert_array_equal(count_by_spark("ns"), count_read("us"))
+
+
+def test_naive_nanoseconds_go_through_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """As pandas writes them by default: wall clocks in input.timezone, here an hour before UTC's."""
+    frame = pings(100).to_pandas()
+    frame["ts"] = frame["ts"].astype("datetime64[ns, UTC]").dt.tz_convert("Europe/Berlin").dt.tz_localize(None)
+    frame.to_parquet(tmp_path / "naive.parquet")
+    pq.write_table(pings(100), tmp_path / "plain.parquet")
+    naive = open_source(spark, InputSettings(path=str(tmp_path / "naive.parquet"), timezone="Europe/Berlin"), [GRID])
+    assert isinstance(naive, SparkSource)
+    assert count(naive) == count(open_source(spark, InputSettings(path=str(tmp_path / "plain.parquet")), [GRID]))
 
 
 def test_a_file_that_lacks_a_column_gives_nothing(tmp_path: Path) -> None:
@@ -182,8 +208,8 @@ def test_both_ways_of_reading_count_the_same(spark: SparkSession, tmp_path: Path
     assert isinstance(direct, DirectSource)
     assert isinstance(by_spark, SparkSource)
     assert direct.id_type == by_spark.id_type == ("string" if ids == pa.string() else "bigint")
-    assert counted(direct) == counted(by_spark)
-    assert sum(map(sum, counted(direct).values())) > 50
+    assert count(direct) == count(by_spark)
+    assert sum(map(sum, count(direct).values())) > 50
 
 
 def test_text_with_a_collation_is_text(spark: SparkSession, tmp_path: Path) -> None:
@@ -227,7 +253,7 @@ def as_text_degrees(_: SparkSession, folder: Path, table: pa.Table) -> InputSett
 
 
 @pytest.mark.parametrize("written", [as_delta, as_csv, as_user_folders, as_wall_clocks, as_text_degrees])
-def test_what_needs_spark_goes_by_spark(
+def test_what_needs_spark_goes_through_spark(
     spark: SparkSession, tmp_path: Path, written: Callable[[SparkSession, Path, pa.Table], InputSettings]
 ) -> None:
     """With the counts of the same pings in plain Parquet, but for the type of ids, which decides what is kept."""
@@ -238,19 +264,29 @@ def test_what_needs_spark_goes_by_spark(
     pq.write_table(table, tmp_path / "plain.parquet")
     plain = open_source(spark, InputSettings(path=str(tmp_path / "plain.parquet")), [GRID])
     assert isinstance(plain, DirectSource)
-    assert counted(source) == counted(plain)
+    assert count(source) == count(plain)
     with pytest.raises(InvalidInput, match=r"input\.reader: `direct` needs plain Parquet files .* Set it to `auto`"):
         open_source(spark, settings.model_copy(update={"reader": "direct"}), [GRID])
+
+
+def test_a_dataframe_counts_as_its_files_do(spark: SparkSession, tmp_path: Path) -> None:
+    pq.write_table(pings(), tmp_path / "plain.parquet")
+    plain = open_source(spark, InputSettings(path=str(tmp_path / "plain.parquet")), [GRID])
+    frame = spark.read.parquet(str(tmp_path / "plain.parquet")).withColumnRenamed("user_id", "who")
+    settings = InputSettings(dataframe="trips", columns={"user_id": "who"})
+    source = open_source(spark, settings, [GRID], frame)
+    assert isinstance(source, SparkSource)
+    assert count(source) == count(plain)
 
 
 def test_rows_deleted_from_a_delta_table_stay_deleted(spark: SparkSession, tmp_path: Path) -> None:
     settings = as_delta(spark, tmp_path / "table", pings())
     spark.sql(f"DELETE FROM delta.`{settings.path}` WHERE user_id >= 1")
-    counts = counted(open_source(spark, settings, [GRID]))
+    counts = count(open_source(spark, settings, [GRID]))
     assert sum(map(sum, counts.values())) == 7
 
 
 def test_a_folder_of_no_pings_gives_no_counts(spark: SparkSession, tmp_path: Path) -> None:
     pq.write_table(pings().slice(0, 0), tmp_path / "empty.parquet")
     for reader in ("direct", "spark"):
-        assert counted(open_source(spark, InputSettings(path=str(tmp_path), reader=reader), [GRID])) == {}
+        assert count(open_source(spark, InputSettings(path=str(tmp_path), reader=reader), [GRID])) == {}

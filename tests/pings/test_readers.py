@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -92,6 +93,109 @@ def test_wall_clock_columns_use_the_named_zone(any_zone: SparkSession, tmp_path:
     ]:
         file = write_parquet(tmp_path / f"{name}.parquet", user_id=["u"], lat=[1.0], lon=[2.0], ts=ts)
         assert rows(read_pings(any_zone, settings(file, timezone=zone)))[0][3] == utc.timestamp()
+
+
+@pytest.mark.parametrize("zone", [None, "Asia/Tokyo", "America/Chicago"])
+def test_what_pandas_writes_by_default_is_a_wall_clock(
+    any_zone: SparkSession, tmp_path: Path, zone: str | None
+) -> None:
+    """Naive nanoseconds, which Spark gives as plain numbers, in summer and winter, before 1973 and before 1970."""
+    wall = [
+        "2020-01-07 02:30:00.123456789",
+        "2020-07-07 23:59:59.999999999",
+        "1971-06-01",
+        "1960-01-01 00:00:00.0000005",
+    ]
+    frame = pd.DataFrame({"user_id": range(4), "lat": 1.0, "lon": 2.0, "ts": pd.to_datetime(wall, format="ISO8601")})
+    frame.to_parquet(tmp_path / "a.parquet")
+    assert pq.read_schema(tmp_path / "a.parquet").field("ts").type == pa.timestamp("ns")
+    expected = frame["ts"].dt.floor("us").dt.tz_localize(zone or "UTC")
+    pings = read_pings(any_zone, settings(tmp_path / "a.parquet", timezone=zone))
+    read = [row.us for row in pings.orderBy("user_id").select(F.unix_micros("ts").alias("us")).collect()]
+    assert read == [moment.value // 1000 for moment in expected]
+
+
+def test_instants_in_nanoseconds_are_instants_whatever_the_zone(spark: SparkSession, tmp_path: Path) -> None:
+    ns = [0, 999, -1, 10**16, 10**17 - 1, 2**63 - 1, None]  # a plain number of the fourth's size would be microseconds
+    ts = pa.array(ns, pa.timestamp("ns", "UTC"))
+    columns = {"user_id": list(range(7)), "lat": [1.0] * 7, "lon": [2.0] * 7}
+    file = write_parquet(tmp_path / "a.parquet", **columns, ts=ts)
+    pings = read_pings(spark, settings(file, timezone="Asia/Tokyo"))
+    read = [row.us for row in pings.orderBy("user_id").select(F.unix_micros("ts").alias("us")).collect()]
+    assert read == [None if number is None else number // 1000 for number in ns]
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"], ids=["wall clocks", "instants"])
+@pytest.mark.parametrize("order", [("us", "ns"), ("ns", "us")])
+def test_two_units_of_time_are_refused_by_spark_in_any_order(
+    spark: SparkSession, tmp_path: Path, zone: str | None, order: tuple[str, str]
+) -> None:
+    for name, unit in zip("ab", order, strict=True):
+        ts = pa.array([0], pa.timestamp(unit, zone))
+        write_parquet(tmp_path / f"{name}.parquet", user_id=[1], lat=[1.0], lon=[2.0], ts=ts)
+    assert "nanoseconds in some files and not in others" in refusal(spark, settings(tmp_path))
+
+
+PINGS = "select id user_id, 1D lat, '2' lon, timestamp_ntz'2020-01-07 12:00:00' ts from range(2)"
+
+
+def test_a_table_by_its_name(spark: SparkSession, tmp_path: Path) -> None:
+    """In two parts or three; a view over it, with columns by other names."""
+    spark.sql("create schema if not exists our_pings")
+    spark.sql(f"create or replace table our_pings.march using delta location '{tmp_path}/march' as {PINGS}")
+    spark.sql("create or replace temp view renamed as select user_id u, lat, lon, ts from our_pings.march")
+    utc = NOON_S
+    try:
+        for given, seconds in [
+            ({"table": "our_pings.march"}, utc),
+            ({"table": "spark_catalog.our_pings.march", "timezone": "Asia/Tokyo"}, utc - 9 * 3600),
+            ({"table": "renamed", "columns": {"user_id": "u"}}, utc),
+        ]:
+            pings = read_pings(spark, InputSettings.model_validate(given))
+            assert rows(pings) == [(0, 1.0, 2.0, seconds), (1, 1.0, 2.0, seconds)]
+        spark.sql("create or replace temp view some as select * from our_pings.march limit 1")
+        assert "table some is computed by a plan with a limit" in refusal(spark, InputSettings(table="some"))
+        said = refusal(spark, InputSettings(table="renamed"))
+        assert "called `user_id` for `user_id` in table renamed" in said
+    finally:
+        spark.sql("drop table our_pings.march")
+        spark.sql("drop schema our_pings")
+
+
+def test_a_table_that_is_not_there(spark: SparkSession) -> None:
+    said = refusal(spark, InputSettings(table="nowhere.pings"))
+    assert "input.table: there is no table or view nowhere.pings" in said
+
+
+def test_a_dataframe_is_read_like_a_file(any_zone: SparkSession) -> None:
+    frame = any_zone.sql(PINGS).withColumnRenamed("user_id", "caid")
+    given = InputSettings.model_validate(
+        {"dataframe": "trips", "columns": {"user_id": "CAID"}, "timezone": "Asia/Tokyo"}
+    )
+    expected = [(0, 1.0, 2.0, NOON_S - 9 * 3600), (1, 1.0, 2.0, NOON_S - 9 * 3600)]
+    assert rows(read_pings(any_zone, given, frame)) == expected
+
+
+def test_a_dataframe_with_two_columns_of_one_name_is_refused(spark: SparkSession) -> None:
+    """And no name is repeated: a frame may have been read from text without a header, by its first row."""
+    frame = spark.sql(f"select *, 1 {SECRET.replace('-', '_')}, 3 lat from ({PINGS})")
+    with pytest.raises(InvalidInput, match="more than one, called `lat` for `lat` in DataFrame trips") as caught:
+        read_pings(spark, InputSettings(dataframe="trips"), frame)
+    assert SECRET.replace("-", "_") not in str(caught.value)
+
+
+def test_a_dataframe_and_its_name_come_together(spark: SparkSession, tmp_path: Path) -> None:
+    assert "input.dataframe: the pings are to come from DataFrame trips" in refusal(
+        spark, InputSettings(dataframe="trips")
+    )
+    with pytest.raises(InvalidInput, match=r"input\.dataframe: a DataFrame was given, but .* from path "):
+        read_pings(spark, settings(tmp_path), spark.sql(PINGS))
+
+
+def test_a_dataframe_of_changing_rows_is_refused(spark: SparkSession) -> None:
+    frame = spark.sql(PINGS).where(F.rand() < 0.5)
+    with pytest.raises(InvalidInput, match="DataFrame trips is computed by a plan with the function Rand"):
+        read_pings(spark, InputSettings(dataframe="trips"), frame)
 
 
 def test_gowalla_gzipped(any_zone: SparkSession, tmp_path: Path) -> None:

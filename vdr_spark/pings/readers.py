@@ -253,22 +253,22 @@ def _find_columns(stored: DataFrame, settings: InputSettings) -> dict[str, Struc
 def _find_column(ours: str, stored: DataFrame, settings: InputSettings, layout: Layout) -> StructField:
     """Return their column for ours, by its exact name or, as Spark would, by the only one that differs in case."""
     name = (layout.columns | {str(key): theirs for key, theirs in settings.columns.items()})[ours]
-    fields = {field.name: field for field in stored.schema.fields}
-    if name in fields:
-        return fields[name]
-    alike = [field for field in fields.values() if field.name.lower() == name.lower()]
-    if len(alike) == 1:
-        return alike[0]
-    found = _describe_columns(list(fields), settings, layout)
+    fields = stored.schema.fields
+    for alike in ([f for f in fields if f.name == name], [f for f in fields if f.name.lower() == name.lower()]):
+        if len(alike) == 1:
+            return alike[0]
+    found = _describe_columns([field.name for field in fields], settings, layout)
     raise InvalidInput(
-        f"input: there is no column `{name}` for `{ours}` in {settings.location} (layout {settings.layout}); "
-        f"{found}. Name your column in input.columns, for example {ours}: my_{ours}"
+        f"input: there is no column, or more than one, called `{name}` for `{ours}` in {settings.location} "
+        f"(layout {settings.layout}); {found}. Name your column in input.columns, for example {ours}: my_{ours}"
     )
 
 
 def _describe_columns(names: list[str], settings: InputSettings, layout: Layout) -> str:
-    """List the names that were found, but of CSV only their number: without a header, they are a person's row."""
-    if settings.path is None or _format(settings, layout) != "csv":
+    """List the names that were found, but of what may be CSV only their number: they may be a person's row."""
+    if settings.path is None:
+        return f"it has {len(names)} columns"
+    if _format(settings, layout) != "csv":
         return "found " + ", ".join(f"`{name}`" for name in names)
     return (
         f"the first line has {len(names)} fields, none of that name; "

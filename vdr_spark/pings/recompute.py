@@ -155,10 +155,10 @@ def _doubt_expression(expression: Any) -> Iterator[str]:
         yield f"the function {_name(expression)}, which it does not know"
     elif _is_a(expression, _EXPRESSIONS + "UserDefinedExpression"):
         yield f"a function that is not Spark's own ({_name(expression)}), which it cannot look into"
-    elif not expression.deterministic() and all(child.deterministic() for child in children):
-        yield f"the function {_name(expression)}, which gives another value each time or depends on the order of rows"
     elif _is_a(expression, _EXPRESSIONS + "PlanExpression"):
         yield from _find_doubts(expression.plan())
+    elif not expression.deterministic() and all(child.deterministic() for child in children):
+        yield f"the function {_name(expression)}, which gives another value each time or depends on the order of rows"
     for child in children:
         yield from _doubt_expression(child)
 

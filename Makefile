@@ -52,7 +52,7 @@ coverage: $(READY) ## how much of vdr_spark the fast tests run, line by line in 
 
 docs: $(READY) ## the documentation, with an API reference made from docstrings, into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
-	@echo "Open site/index.html"
+	@echo "Open site/index.html; with the search: $(BIN)/python -m http.server -d site"
 
 lint: $(READY) ## ruff (lint and format), mypy, and the contracts on imports
 	@$(BIN)/ruff check .

@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 # Ivy's and pip's progress belong to the set-up; everything after it is quiet.
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help setup demo test test-fast audit-test fault-test lint format lock bench-noise bench-collect bench-training bench-memory wheel clean clean-demo
+.PHONY: help setup demo test test-fast audit-test fault-test coverage docs lint format lock bench-noise bench-collect bench-training bench-memory wheel clean clean-demo
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,10 +45,20 @@ audit-test: $(READY) ## the statistical audit at length: hundreds of whole colle
 fault-test: $(READY) ## kill -9 at 83 points of a release, and the same command again after each; speculation on a cluster (over an hour)
 	@$(PYTEST) $(AT_LONG) --dist load -m faults tests/faults
 
-lint: $(READY) ## ruff (lint and format) and mypy
+# Of this process only: Spark's Python workers and the processes that tests start are not counted.
+coverage: $(READY) ## how much of vdr_spark the fast tests run, line by line in htmlcov/
+	@$(PYTEST) --dist loadfile -m "not spark and not training and not audits and not faults" \
+	  --cov=vdr_spark --cov-report=term:skip-covered --cov-report=html --durations=0 --durations-min=60
+
+docs: $(READY) ## the documentation, with an API reference made from docstrings, into site/
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "Open site/index.html; with the search: $(BIN)/python -m http.server -d site"
+
+lint: $(READY) ## ruff (lint and format), mypy, and the contracts on imports
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/lint-imports
 
 format: $(READY) ## rewrite the sources in the house style
 	@$(BIN)/ruff check --fix .
@@ -78,4 +88,4 @@ clean-demo: ## throw away the demo's output, budget book included
 	@rm -rf out/demo
 
 clean: clean-demo ## throw away the demo's output and .venv
-	@rm -rf $(VENV) build dist *.egg-info
+	@rm -rf $(VENV) build dist site htmlcov *.egg-info

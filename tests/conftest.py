@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from xdist.scheduler import LoadFileScheduling
 
 from vdr_spark.config import ReleaseConfig, load_config
 from vdr_spark.config.settings import SparkSettings
@@ -18,6 +20,7 @@ from vdr_spark.grid import Grid
 
 if TYPE_CHECKING:  # what a test does not use, it does not wait for
     from pyspark.sql import SparkSession
+    from xdist.remote import Producer
     from xdist.scheduler.protocol import Scheduling
 
 ROOT = Path(__file__).parent.parent
@@ -50,6 +53,26 @@ QUICK = {
 
 # The fixtures that tell a test's tier.
 MARKS_BY_FIXTURE = {"spark": "spark", "one_thread": "training"}
+# Files that take a minute or more. They come first, so that no process is left alone with one of them in the end.
+LONGEST_FIRST = (
+    "faults/test_chain.py",
+    "collect/test_stage.py",
+    "cluster/test_processes.py",
+    "privacy/test_ledger.py",
+    "audit/test_checks.py",
+    "statistical/test_collect.py",
+    "test_pipeline.py",
+    "denoise/networks/test_training.py",
+    "side_channels/test_extremes.py",
+    "side_channels/test_after_a_kill.py",
+    "side_channels/test_channels.py",
+)
+# These files share a demo (the fixture `demo_folder`): one process runs it, for all of them.
+OVER_THE_DEMO = ("cli/test_app.py", "cli/test_demo.py", "test_readme.py")
+
+
+def file_of(nodeid: str) -> str:
+    return nodeid.split("::", 1)[0].removeprefix("tests/")
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
@@ -57,6 +80,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for fixture in MARKS_BY_FIXTURE.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(MARKS_BY_FIXTURE[fixture])
+    rank = {file: place for place, file in enumerate((*LONGEST_FIRST, *OVER_THE_DEMO))}
+    items.sort(key=lambda item: rank.get(file_of(item.nodeid), len(rank)))
+
+
+class ByFileOrDemo(LoadFileScheduling):
+    """Tests of one file go to one process, and those over the demo go to one process together."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "demo" if file_of(nodeid) in OVER_THE_DEMO else str(super()._split_scope(nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)  # pytest-xdist's
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling | None:
+    return ByFileOrDemo(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(optionalhook=True)  # pytest-xdist's
@@ -73,6 +110,13 @@ def spark() -> Iterator[SparkSession]:
     session = spark_session(SparkSettings(driver_memory="3g", conf=QUICK))
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def delta_jars(spark: SparkSession) -> str:
+    """Delta's jars as the setting that saves a process from asking Maven for them again."""
+    jars = str(spark.sparkContext.getConf().get("spark.jars")).split(",")
+    return f"spark.delta_jars={json.dumps([jar.removeprefix('file://') for jar in jars])}"
 
 
 def small_overrides(folder: Path) -> list[str]:

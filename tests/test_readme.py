@@ -5,6 +5,7 @@ import runpy
 from pathlib import Path
 
 import pytest
+import yaml
 from pyspark.sql import SparkSession
 
 from tests.conftest import ROOT
@@ -52,5 +53,12 @@ def test_notebook(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_every_document_is_linked() -> None:
-    for document in Path(ROOT / "docs").glob("*.md"):
+    for document in set(Path(ROOT / "docs").glob("*.md")) - {ROOT / "docs/index.md"}:  # the site's own README
         assert f"docs/{document.name}" in README
+
+
+def test_every_document_is_in_the_site() -> None:
+    site = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
+    pages = re.findall(r"[\w/]+\.md", str(site["nav"]))
+    assert sorted(pages) == sorted(str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md"))
+    assert site["theme"]["font"] is False  # nothing is fetched when it is looked at

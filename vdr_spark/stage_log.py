@@ -20,12 +20,12 @@ def run_logged(name: str, stage: Callable[[], bool]) -> bool:
         done = stage()
     except BaseException as problem:
         # Its sentence is for whoever catches it; here it would be said twice.
-        logger.debug("%s: ended by %s", name, type(problem).__name__, extra=_fields(name, began))
+        logger.debug("%s: ended by %s", name, type(problem).__name__, extra=_after(name, began))
         raise
     said = "done" if done else "complete already, nothing was done"
-    logger.info("%s: %s", name, said, extra=_fields(name, began))
+    logger.info("%s: %s", name, said, extra=_after(name, began))
     return done
 
 
-def _fields(name: str, began: float) -> dict[str, object]:
-    return {"stage": name, "seconds": round(time.monotonic() - began, 3)}
+def _after(stage: str, began: float) -> dict[str, str | float]:
+    return {"stage": stage, "seconds": round(time.monotonic() - began, 3)}

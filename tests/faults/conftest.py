@@ -22,6 +22,6 @@ def pings(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture
-def release_of(pings: str) -> Callable[..., Command]:
+def release_of(pings: str, delta_jars: str) -> Callable[..., Command]:
     """`vdr release` of the shared pings into an output folder, with Spark settings of a test's own."""
-    return lambda output, **conf: Command.of(pings, output, QUICK | AS_ON_A_CLUSTER | conf)
+    return lambda output, **conf: Command.of(pings, output, QUICK | AS_ON_A_CLUSTER | conf, delta_jars)

@@ -12,7 +12,7 @@ from tests.faults.points import A_TASK_FAILS, AFTER_THE_DRAW, BEFORE_THE_DRAW, C
 from tests.faults.victim import Command
 
 
-@pytest.mark.timeout(540)  # a chain of processes
+@pytest.mark.timeout(1200)  # a chain of processes
 def test_a_release_that_is_killed_again_and_again_draws_and_pays_once(
     spark: SparkSession, release_of: Callable[..., Command], tmp_path: Path
 ) -> None:

@@ -29,8 +29,8 @@ class Command:
     overrides: tuple[str, ...]
 
     @classmethod
-    def of(cls, pings: str, output: Path, spark_conf: dict[str, str]) -> Command:
-        places = (f"input.path={pings}", f"output={output}")
+    def of(cls, pings: str, output: Path, spark_conf: dict[str, str], delta_jars: str) -> Command:
+        places = (f"input.path={pings}", f"output={output}", delta_jars)
         return cls((*SMALL, *places, "spark.driver_memory=1g", f"spark.conf={json.dumps(spark_conf)}"))
 
     @property

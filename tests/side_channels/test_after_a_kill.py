@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, small_overrides, write_pings
+from tests.conftest import QUICK, ROOT, small_overrides, write_pings
 from tests.plans import grid_of
 from vdr_spark.config import load_config
 
@@ -30,14 +30,14 @@ except SystemExit as end:
 """
 
 
-def killed_release(folder: Path, encryption: bool) -> tuple[dict[str, bytes], list[bytes]]:
+def killed_release(folder: Path, encryption: bool, delta_jars: str) -> tuple[dict[str, bytes], list[bytes]]:
     """What a killed `vdr release` leaves in all its folders and said, and what must not be found there."""
     scratch, temporary = folder / "scratch", folder / "temporary"
     for made in (scratch, temporary):
         made.mkdir()
-    readable = {"spark.local.dir": str(scratch), "spark.shuffle.compress": "false"}
+    readable = QUICK | {"spark.local.dir": str(scratch), "spark.shuffle.compress": "false"}
     settings = json.dumps({"encryption": encryption, "conf": readable, "driver_memory": "1g"})
-    overrides = [*small_overrides(folder), f"spark={settings}"]
+    overrides = [*small_overrides(folder), f"spark={settings}", delta_jars]
     config = load_config(CONF, overrides)
     write_pings(config.input.path, grid_of(config), [(CANARY, 7)] * PINGS + [(f"{CANARY}-{n}", n) for n in range(500)])
     arguments = [part for text in overrides for part in ("--set", text)]
@@ -64,10 +64,9 @@ def files_in(folder: Path) -> list[Path]:
     return [file for file in folder.rglob("*") if file.is_file()]
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize("encryption", [True, False])
-def test_what_a_killed_run_leaves_behind(tmp_path: Path, encryption: bool) -> None:
-    left, secrets = killed_release(tmp_path, encryption)
+def test_what_a_killed_run_leaves_behind(tmp_path: Path, delta_jars: str, encryption: bool) -> None:
+    left, secrets = killed_release(tmp_path, encryption, delta_jars)
     assert not [name for name in left if "vdr-spark-" in name]  # Spark's log may quote rows
     found = {(secret, name) for name, content in left.items() for secret in secrets if secret in content}
     if encryption:

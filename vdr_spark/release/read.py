@@ -14,8 +14,7 @@ from vdr_spark.arrays import Integers, Slices
 from vdr_spark.errors import DamagedTable, StageMissing
 from vdr_spark.grid import Box, Grid
 from vdr_spark.release.release import Release
-from vdr_spark.storage.delta_files import is_delta_table, read_batches
-from vdr_spark.storage.paths import absolute
+from vdr_spark.storage.delta_files import column_values, is_delta_table, read_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,11 +61,11 @@ def read_cells(output: str, release_id: str, grid: Grid) -> tuple[Slices, Slices
     for batch in read_batches(path, ("slice", "y", "x", "count", "deviation"), release_id=release_id):
         try:
             cells = _flat_cells(batch, grid)
-        except (ValueError, TypeError):  # a place outside the grid, or none
+        except ValueError:  # a place outside the grid, or none
             break
         rows += len(cells)
-        counts[cells] = batch.column("count").to_numpy(zero_copy_only=False)
-        deviation[cells] = batch.column("deviation").to_numpy(zero_copy_only=False)  # null becomes NaN
+        counts[cells] = column_values(batch, "count", np.float64)
+        deviation[cells] = column_values(batch, "deviation", np.float64)
     if rows != grid.size or np.isnan(counts).any():  # as many rows as cells, and no cell without: each once
         raise DamagedTable(
             f"{path} must hold each of the {grid.size} cells of release {release_id} once, and does not; "
@@ -77,7 +76,7 @@ def read_cells(output: str, release_id: str, grid: Grid) -> tuple[Slices, Slices
 
 def _flat_cells(batch: pa.RecordBatch, grid: Grid) -> Integers:
     """Return the flat cell number `(slice * M + y) * M + x` of each row; `ValueError` where one lies outside."""
-    axes = tuple(batch.column(name).to_numpy(zero_copy_only=False) for name in ("slice", "y", "x"))
+    axes = tuple(column_values(batch, name, np.int32) for name in ("slice", "y", "x"))
     flat: Integers = np.ravel_multi_index(axes, grid.shape)
     return flat
 

@@ -11,9 +11,11 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
 from fsspec.implementations.local import LocalFileSystem
+from numpy.typing import NDArray
 
 from vdr_spark.errors import DamagedTable
 from vdr_spark.storage.files import filesystem
@@ -21,6 +23,8 @@ from vdr_spark.storage.files import filesystem
 if TYPE_CHECKING:
     import pyarrow as pa
     from deltalake import DeltaTable
+
+Number = TypeVar("Number", np.int32, np.float64)
 
 _READER_VERSION = 1  # files as they are; beyond it rows may be masked or columns renamed, and we would read nonsense
 _ROWS_PER_BATCH = 1 << 18
@@ -46,6 +50,25 @@ def read_batches(path: str, columns: Sequence[str] | None = None, **partition: s
     with _naming_damage(path):
         for file in _files(path, partition):
             yield from _read_file(file, columns)
+
+
+def column_values(batch: pa.RecordBatch, name: str, kind: type[Number]) -> NDArray[Number]:
+    """Return a column as NumPy has it, null as NaN; `ValueError` for a null among integers. (rows,)
+
+    By its buffers, because pyarrow's own `to_numpy`, and its `fill_null`, import pandas first.
+    """
+    import pyarrow as pa
+
+    column = batch.column(name).cast(pa.from_numpy_dtype(kind))
+    if column.null_count and issubclass(kind, np.integer):
+        raise ValueError(f"column {name} must not hold nulls")
+    validity, content = column.buffers()
+    rows = slice(column.offset, column.offset + len(column))
+    values = np.frombuffer(content, dtype=kind)[rows]
+    if not column.null_count:
+        return values
+    valid = np.unpackbits(np.frombuffer(validity, dtype=np.uint8), bitorder="little")[rows].astype(bool)
+    return np.where(valid, values, np.nan)
 
 
 @contextmanager

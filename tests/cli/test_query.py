@@ -1,0 +1,91 @@
+"""`vdr query` answers without Spark, in a fresh interpreter as well as here."""
+
+import json
+import subprocess
+import sys
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.test_app import call
+from tests.conftest import ROOT, small_overrides
+from tests.release.hand_made import hand_made
+from tests.release.published import write_tables
+from vdr_spark.config import load_config
+
+HEAVY = ("pyspark", "delta", "torch", "pandas", "statsmodels", "scipy", "matplotlib", "petastorm")
+LOOK = f"""
+import sys
+from vdr_spark.cli import main
+try:
+    main(sys.argv[1:])
+finally:
+    print("heavy:", *[name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)
+"""
+
+
+@pytest.fixture
+def arguments(tmp_path: Path) -> list[str]:
+    """The configuration of a small release that is published, as a person would write it."""
+    overrides = small_overrides(tmp_path)
+    config = load_config(ROOT / "conf/demo.yaml", overrides)
+    grid = config.domain
+    counts = np.random.default_rng(0).gamma(2, 30, size=grid.shape)
+    release = hand_made(counts, None, grid.slice_seconds, grid.box, grid.start, release_id=config.release_id)
+    write_tables(config.output, release)
+    return [str(ROOT / "conf/demo.yaml"), *(part for text in overrides for part in ("--set", text))]
+
+
+def heavy_modules(*command: str) -> str:
+    ended = subprocess.run(
+        [sys.executable, "-c", LOOK, *command], capture_output=True, text=True, cwd=ROOT, timeout=120, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.strip()
+    return ended.stderr.strip().splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "command", [["--help"], ["query", "--help"], ["budget", "--help"], ["query", "range", "--help"]]
+)
+def test_help_loads_nothing_heavy(command: list[str]) -> None:
+    assert heavy_modules(*command) == "heavy:"
+
+
+@pytest.mark.parametrize("question", ["range", "hotspot"])
+def test_a_question_loads_nothing_heavy(arguments: list[str], question: str) -> None:
+    assert heavy_modules("query", question, *arguments) == "heavy:"
+
+
+def test_a_forecast_starts_no_spark(arguments: list[str]) -> None:
+    heavy = heavy_modules("query", "forecast", *arguments).split()
+    assert not {"pyspark", "delta", "torch"} & set(heavy)
+    assert "statsmodels" in heavy
+
+
+@pytest.mark.parametrize(("method", "name"), [("theta", "the Theta method"), ("holt_winters", "exponential smoothing")])
+def test_the_method_of_a_forecast(
+    arguments: list[str], method: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call("query", "forecast", *arguments, "--method", method) == 0
+    assert f"by {name}" in capsys.readouterr().out
+    assert call("query", "forecast", *arguments, "--method", method, "--json", "--horizon", "2") == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert len(answer["mean"]) == 2
+    assert answer["protected"] is True
+    assert datetime.fromisoformat(answer["starts"][0]).tzinfo is not None
+
+
+def test_mistakes_are_sentences(arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("query", "forecast", *arguments, "--method", "arima") == 2
+    assert "method must be one of theta, holt_winters, not 'arima'" in capsys.readouterr().err
+    assert call("query", "range", *arguments, "--set", f"output={tmp_path}/elsewhere") == 2
+    assert "nothing is published" in capsys.readouterr().err
+    for file in tmp_path.glob("out/tables/cells/*/*.parquet"):
+        file.write_text("nonsense")
+    assert call("query", "range", *arguments) == 2
+    printed = capsys.readouterr().err
+    assert "cannot be read" in printed
+    assert "Traceback" not in printed

@@ -1,0 +1,72 @@
+"""Delta tables without Spark: columns as NumPy, one partition, and the refusal of what cannot be read rightly."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from vdr_spark.errors import DamagedTable
+from vdr_spark.storage.delta_files import column_values, is_delta_table, read_batches
+
+
+def rows(*arguments: object, **partition: str) -> list[dict[str, object]]:
+    batches = read_batches(*arguments, **partition)  # type: ignore[arg-type]
+    return sorted((row for batch in batches for row in batch.to_pylist()), key=lambda row: str(row["n"]))
+
+
+@pytest.mark.parametrize("start", [0, 3, 11])
+def test_columns_are_as_pyarrow_has_them_also_of_a_part(start: int) -> None:
+    numbers = [None if n % 5 == 0 else n / 7 for n in range(30)]
+    batch = pa.RecordBatch.from_pydict({"a": pa.array(numbers), "b": pa.array(range(30), pa.int64())}).slice(start, 13)
+    expected = batch.column("a").to_numpy(zero_copy_only=False)
+    np.testing.assert_array_equal(column_values(batch, "a", np.float64), expected)
+    np.testing.assert_array_equal(column_values(batch, "b", np.int32), np.arange(start, start + 13))
+    np.testing.assert_array_equal(column_values(batch, "b", np.float64), np.arange(start, start + 13.0))
+
+
+def test_all_null_is_all_nan_and_no_integer() -> None:
+    batch = pa.RecordBatch.from_pydict({"a": pa.nulls(9, pa.float64())})
+    assert np.isnan(column_values(batch, "a", np.float64)).all()
+    with pytest.raises(ValueError, match="must not hold nulls"):
+        column_values(batch, "a", np.int32)
+
+
+@pytest.mark.parametrize("folder", ["plain", "%41 # ü"])
+def test_one_partition_and_some_columns(tmp_path: Path, folder: str) -> None:
+    table = pa.table({"key": ["a", "b", "a%41 b"], "n": [1, 2, 3], "other": [0.5, 1.5, 2.5]})
+    write_deltalake(tmp_path / "t", table, partition_by=["key"])
+    (tmp_path / "t").rename(tmp_path / folder)
+    path = str(tmp_path / folder)
+    assert is_delta_table(path)
+    assert not is_delta_table(f"{path}-not")
+    assert [row["n"] for row in rows(path)] == [1, 2, 3]
+    assert rows(path, ["n"], key="b") == [{"n": 2}]
+    assert rows(path, ["n"], key="a%41 b") == [{"n": 3}]
+    assert rows(path, ["n"], key="c") == []
+    with pytest.raises(DamagedTable, match="cannot be read"):
+        rows(f"{path}-not")
+
+
+def test_what_was_removed_from_the_table_is_not_read(tmp_path: Path) -> None:
+    for mode, number in (("append", 1), ("append", 2), ("overwrite", 3)):
+        write_deltalake(tmp_path, pa.table({"n": [number]}), mode=mode)  # type: ignore[call-overload]
+    assert len(list(tmp_path.glob("*.parquet"))) == 3
+    assert rows(str(tmp_path)) == [{"n": 3}]
+
+
+def test_a_table_with_masked_rows_is_refused(tmp_path: Path) -> None:
+    """Deletion vectors: the files still hold the rows that are gone."""
+    write_deltalake(tmp_path, pa.table({"n": [1]}))
+    features = ["deletionVectors"]
+    protocol = {
+        "minReaderVersion": 3,
+        "minWriterVersion": 7,
+        "readerFeatures": features,
+        "writerFeatures": features,
+    }
+    (tmp_path / "_delta_log/00000000000000000001.json").write_text(json.dumps({"protocol": protocol}))
+    with pytest.raises(DamagedTable, match="now needs version 3; read it by Spark"):
+        rows(str(tmp_path))

@@ -65,12 +65,12 @@ def save_codes(evaluation: Evaluation, config: ReleaseConfig) -> None:
     if not is_finished(run):
         caution(f"no picture of the codes: {run.folder} no longer holds the trained model")
         return
-    painter = train_reconstructor(noisy, noise_of(config.privacy), run)
-    codes = painter.codes(noisy[busiest])
+    reconstructor = train_reconstructor(noisy, noise_of(config.privacy), run)
+    codes = reconstructor.codes(noisy[busiest])
     assert codes is not None
-    drawn = np.maximum(painter.draw(noisy[busiest : busiest + 1])[0], 0)
+    reconstructed = np.maximum(reconstructor.reconstruct(noisy[busiest : busiest + 1])[0], 0)
     code_picture(
-        {"true": evaluation.truth[busiest], "noisy": noisy[busiest], "drawn by the codes": drawn},
+        {"true": evaluation.truth[busiest], "noisy": noisy[busiest], "drawn by the codes": reconstructed},
         codes,
         workspace.evaluation("codes.png"),
         f"What the codebook makes of the slice from {grid.slice_start(busiest):%Y-%m-%d %H:%M} UTC",

@@ -9,9 +9,9 @@ user is bounded to `--k` pings, and the released tensor is compared with *all* p
 N / n and `identity_gamma` by the paper's gamma.
 
 A method is a model of `denoise.model` with fusion, but `vqvae` and `vae` are the models alone, and `vqvae+fusion` is
-with it; `ridge+prior` is what a model predicts before fusion. `--set vqvae.codes=512` changes settings of `denoise`.
-Queries are the paper's: 5,000 squares of one to four cells at pings, and the nearest hot spot. The figures are exact
-about the data: nothing here is private. The last line is JSON.
+with it; `ridge+prior` is what a model predicts before fusion. `--set vqvae.codebook_size=512` changes settings of
+`denoise`. Queries are the paper's: 5,000 squares of one to four cells at pings, and the nearest hot spot. The figures
+are exact about the data: nothing here is private. The last line is JSON.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from vdr_spark.config.settings import VaeSettings, VqvaeSettings
 from vdr_spark.denoise.networks.device import choose_device, is_mixed
 from vdr_spark.denoise.networks.training import Run, read_training_log
 from vdr_spark.denoise.petastorm_reader import read_slices
-from vdr_spark.denoise.priors.reconstruction import autoencoder_prior, held_out_slices
+from vdr_spark.denoise.priors.reconstruction import autoencoder_prior, validation_slices
 from vdr_spark.grid import Box, Grid
 from vdr_spark.privacy.mechanism import Noise, build_mechanism
 
@@ -41,7 +41,7 @@ def main() -> None:
     device = choose_device(arguments.device)
     kind = VqvaeSettings if arguments.model == "vqvae" else VaeSettings
     # One epoch to warm up; the measure is taken between epochs and is not part of them.
-    settings = kind(epochs=1 + arguments.epochs, crop=arguments.crop, batch=arguments.batch, patience=None)
+    settings = kind(epochs=1 + arguments.epochs, crop_size=arguments.crop, batch_size=arguments.batch, patience=None)
     with tempfile.TemporaryDirectory(prefix="vdr-training-") as folder:
         grid = Grid(Box(0, 0, 1, 1), arguments.cells, datetime(2020, 1, 1, tzinfo=UTC), 3600, arguments.slices)
         stored = _store(grid, Path(folder))
@@ -58,9 +58,9 @@ def main() -> None:
         )
         autoencoder_prior(noisy, NOISE, run)
         timed = read_training_log(run.folder)[1:]
-    trained_on = arguments.slices - len(held_out_slices(arguments.slices, settings.held_out))
+    trained_on = arguments.slices - len(validation_slices(arguments.slices, settings.validation_share))
     images = len(timed) * settings.resolutions * trained_on
-    seconds, waited = sum(line["seconds"] for line in timed), sum(line["waited"] for line in timed)
+    seconds, waiting = (sum(line[name] for line in timed) for name in ("seconds", "waiting_seconds"))
     result = {
         "model": arguments.model,
         "device": device.type,
@@ -68,9 +68,9 @@ def main() -> None:
         "compiled": run.compiled,
         "cells": arguments.cells,
         "slices": arguments.slices,
-        "crop": arguments.crop,
+        "crop_size": arguments.crop,
         "slices_per_s": images / seconds,
-        "data_wait_share": (read_s + waited) / (read_s + seconds),
+        "data_wait_share": (read_s + waiting) / (read_s + seconds),
         "read_s": read_s,
         "epoch_s": seconds / len(timed),
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,

@@ -34,7 +34,7 @@ SMALL = (
     "privacy.k=20",
     "denoise.model=temporal",
     "denoise.vqvae={epochs: 1}",
-    "denoise.blindspot={steps: 2, batch: 2, crop: 16}",
+    "denoise.blindspot={steps: 2, batch_size: 2, crop_size: 16}",
 )
 
 
@@ -140,7 +140,7 @@ def demo_folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
     small["period"]["end"] = "2020-01-09"
     small["synth"]["pings"] = small["privacy"]["total_pings"] = 60_000
     small["denoise"]["vqvae"] = {"epochs": 2}
-    small["denoise"]["blindspot"] = {"steps": 20, "batch": 4, "crop": 16}
+    small["denoise"]["blindspot"] = {"steps": 20, "batch_size": 4, "crop_size": 16}
     (folder / "conf").mkdir()
     (folder / "conf/demo.yaml").write_text(yaml.safe_dump(small))
     before = os.getcwd()

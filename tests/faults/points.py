@@ -120,7 +120,7 @@ POST_PROCESS = (
     AtCall("denoise begins", "before", f"{DENOISE}:denoise"),
     AtCall("before the tensor is read", "before", "vdr_spark.denoise.petastorm_reader:read_region"),
     AtCall("tensor read", "after", "vdr_spark.denoise.petastorm_reader:read_region"),
-    AtCall("before fusion", "before", "vdr_spark.denoise.estimation.fusion:Fusion.fused"),
+    AtCall("before fusion", "before", "vdr_spark.denoise.estimation.fusion:Fusion.apply"),
     AtCall("denoised, not written", "after", f"{DENOISE}:denoise_tensor"),
     AtCall("notes of denoising under a temporary name", "before", RENAME, about="denoised.json.tmp"),
     AtCall("notes of denoising written", "after", WRITE_JSON, about="denoised.json"),

@@ -208,28 +208,28 @@ class AutoencoderSettings(Section):
 
     epochs: int = Field(default=60, ge=1)  # at most
     patience: int | None = Field(default=10, ge=1)  # epochs without a better measure that end it; None: never
-    held_out: float = Field(default=0.1, ge=0, lt=1)  # share of the slices that are kept for the measure
-    batch: int = Field(default=8, ge=1)
+    validation_share: float = Field(default=0.1, ge=0, lt=1)  # of the slices, which are kept for the measure
+    batch_size: int = Field(default=8, ge=1)
     learning_rate: float = Field(default=3e-4, gt=0)
     alpha: float = Field(default=1.0, ge=0)  # weight of the regularisation; near 0 is the plain autoencoder
     channels: int = Field(default=64, ge=4)
     resolutions: int = Field(default=3, ge=1, le=4)  # r: slices aggregated over 1x1 .. r x r blocks
-    stabilised: bool = True  # asinh of counts in units of the noise: peaks and empty country at one scale
-    crop: int | None = Field(default=None, ge=16)  # train on random crops of this side; None: whole slices
+    asinh: bool = True  # asinh of counts in deviations of the noise: peaks and empty country at one scale
+    crop_size: int | None = Field(default=None, ge=16)  # train on random crops of this side; None: whole slices
     checkpoint_every: int = Field(default=5, ge=1)  # epochs
     seed: int = Field(default=0, ge=0)  # of initial weights and of the order of slices, never of noise
 
 
 class VqvaeSettings(AutoencoderSettings):
-    """The paper's model: the middle is drawn with few codes."""
+    """The paper's model: its bottleneck is a codebook."""
 
-    codes: int = Field(default=128, ge=2)
-    decay: float = Field(default=0.99, gt=0, lt=1)
-    commitment: float = Field(default=0.25, ge=0)
+    codebook_size: int = Field(default=128, ge=2)
+    ema_decay: float = Field(default=0.99, gt=0, lt=1)  # of the moving averages that codes follow
+    commitment_weight: float = Field(default=0.25, ge=0)
 
 
 class VaeSettings(AutoencoderSettings):
-    """The same with a continuous middle, as the paper compares it."""
+    """The same with a continuous bottleneck, as the paper compares it."""
 
     alpha: float = Field(default=0.01, ge=0)
 
@@ -238,8 +238,8 @@ class BlindspotSettings(Section):
     """A small network that corrects the ridge regression, blind to the cell it predicts."""
 
     steps: int = Field(default=400, ge=1)
-    batch: int = Field(default=16, ge=1)
-    crop: int = Field(default=64, ge=8)
+    batch_size: int = Field(default=16, ge=1)
+    crop_size: int = Field(default=64, ge=8)
     learning_rate: float = Field(default=2e-3, gt=0)
     seed: int = Field(default=0, ge=0)  # of initial weights and crops, never of noise
 
@@ -248,6 +248,8 @@ Model = Literal["identity", "temporal", "ridge", "blindspot", "vqvae", "vae"]
 
 
 class DenoiseSettings(Section):
+    """Which model denoises, and how networks are trained."""
+
     model: Literal["auto", "identity", "temporal", "ridge", "blindspot", "vqvae", "vae"] = "auto"
     candidates: list[Model] = Field(default=["identity", "temporal", "ridge", "blindspot"], min_length=1)  # of `auto`
     fusion: bool = True  # combine the model's prior with the noisy counts, and give error bars
@@ -256,9 +258,11 @@ class DenoiseSettings(Section):
     vae: VaeSettings = VaeSettings()
     # How a network is trained. None of this is part of a release: another machine may continue.
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
-    precision: Literal["auto", "float32", "mixed"] = "auto"  # auto: mixed (bfloat16) on a GPU that has it
+    precision: Literal["auto", "float32", "mixed"] = (
+        "auto"  # auto: mixed (bfloat16) on a GPU that has it, never on a CPU
+    )
     compile: bool = False  # torch.compile, which needs a C++ compiler, and minutes before the first step
-    processes: int = Field(default=1, ge=1)  # that train together, by TorchDistributor
+    processes: int = Field(default=1, ge=1)  # that train together, started by Spark's TorchDistributor
     processes_on: Literal["driver", "executors"] = "driver"
 
     @model_validator(mode="after")
@@ -269,6 +273,7 @@ class DenoiseSettings(Section):
 
     @property
     def fused(self) -> bool:
+        """Whether a model's prior is combined with the noisy counts."""
         return self.fusion and self.model != "identity"
 
     @property
@@ -277,12 +282,12 @@ class DenoiseSettings(Section):
         return list(dict.fromkeys(self.candidates)) if self.model == "auto" else [self.model]
 
     def autoencoder(self, model: str) -> AutoencoderSettings:
-        """Of the paper's model, or of its continuous sibling."""
+        """Return the settings of the paper's model, or of its continuous sibling."""
         return self.vqvae if model == "vqvae" else self.vae
 
     @property
     def trained(self) -> dict[str, Section]:
-        """Of the models that are run, the settings of those that are trained."""
+        """The settings of those of the models run that are trained, by name."""
         networks: dict[str, Section] = {"vqvae": self.vqvae, "vae": self.vae, "blindspot": self.blindspot}
         return {model: settings for model, settings in networks.items() if model in self.tried}
 

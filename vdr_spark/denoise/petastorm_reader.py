@@ -18,11 +18,10 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet as pq
 from fsspec.implementations.local import LocalFileSystem
-from numpy.typing import NDArray
 from petastorm import make_batch_reader
 from petastorm.reader import Reader
 
-from vdr_spark.arrays import Slices
+from vdr_spark.arrays import Floats, Integers, Mask, Slices
 from vdr_spark.errors import InvalidInput, StageMissing
 from vdr_spark.grid import Grid
 from vdr_spark.plan import ReleasePlan
@@ -38,8 +37,8 @@ def read_region(files: Sequence[str], release: ReleasePlan) -> Slices:
     return noisy / np.float32(release.noise.units_per_ping)
 
 
-def read_slices(files: Sequence[str], grid: Grid, first: int = 0, layers: int | None = None) -> NDArray[np.float32]:
-    """The noisy numbers of every cell, (T, M, M), from the table's live files: paths or percent-encoded URIs.
+def read_slices(files: Sequence[str], grid: Grid, first: int = 0, layers: int | None = None) -> Slices:
+    """Return the noisy numbers of every cell, (T, M, M), from the table's live files: paths or percent-encoded URIs.
 
     Of `layers` slices that the files hold, those of all regions together, the grid's are T from `first` on.
 
@@ -51,8 +50,8 @@ def read_slices(files: Sequence[str], grid: Grid, first: int = 0, layers: int | 
     tensor = np.empty((grid.slices, grid.cells_per_side**2), dtype=np.float32)  # (T, M*M)
     layers = layers or grid.slices
     seen = np.zeros(layers, dtype=np.bool_)
-    with _nearby(files) as paths:
-        _check_footers(paths, layers)
+    with _local_copies(files) as paths:
+        _check_parquet_schemas(paths, layers)
         for numbers, values in _batches(paths, rows=layers):
             _check_batch(numbers, values, seen, grid)
             seen[numbers] = True
@@ -62,8 +61,8 @@ def read_slices(files: Sequence[str], grid: Grid, first: int = 0, layers: int | 
 
 
 @contextmanager
-def _nearby(files: Sequence[str]) -> Iterator[list[str]]:
-    """The files under plain local names: links to local ones, copies of those in an object store.
+def _local_copies(files: Sequence[str]) -> Iterator[list[str]]:
+    """Give the files plain local names: links to local ones, copies of those in an object store.
 
     Petastorm takes URLs apart without decoding them, cuts them at `#` and `?`, may read columns out of folder
     names such as `draw_id=...`, and opens no object store with this pyarrow. Plain names avoid all that.
@@ -81,33 +80,33 @@ def _nearby(files: Sequence[str]) -> Iterator[list[str]]:
         yield names
 
 
-def _check_footers(paths: Sequence[str], layers: int) -> None:
+def _check_parquet_schemas(paths: Sequence[str], layers: int) -> None:
     """Refuse, before any row is read, damaged files, other columns, and another number of rows."""
     rows = 0
     for path in paths:
         try:
-            footer = pq.read_metadata(path)
+            metadata = pq.read_metadata(path)
         except (pyarrow.ArrowException, OSError) as problem:
             raise InvalidInput(f"a file of noisy_slices is damaged: {problem}") from None
-        missing = set(_COLUMNS) - set(footer.schema.to_arrow_schema().names)
+        missing = set(_COLUMNS) - set(metadata.schema.to_arrow_schema().names)
         if missing:
             raise InvalidInput(f"a file of noisy_slices lacks the columns {', '.join(sorted(missing))}")
-        rows += footer.num_rows
+        rows += metadata.num_rows
     if rows != layers:
-        raise InvalidInput(f"noisy_slices must hold {layers} rows, one a slice, but holds {rows}")
+        raise InvalidInput(f"noisy_slices must hold {layers} rows, one per slice, but holds {rows}")
 
 
-def _batches(paths: Sequence[str], rows: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """Slice numbers (B,) and their values (B, M*M), one row group at a time, until `rows` rows have come.
+def _batches(paths: Sequence[str], rows: int) -> Iterator[tuple[Integers, Floats]]:
+    """Yield slice numbers (B,) and their values (B, M*M), one row group at a time, until `rows` rows have come.
 
     Petastorm's pools notice the end of an epoch by a race between two threads: the thread pool may lose the
     last row groups silently, the pool without threads may wait for ever. So no epoch ends here: the reader
-    would go round and round, and is stopped after the rows that the footers promise. A lost row group then
+    would go round and round, and is stopped after the rows that the files' metadata promise. A lost row group then
     shows as a slice that comes twice.
     """
     urls = [f"file://{path}" for path in paths]
     with (
-        _quiet_petastorm(),
+        _silence_petastorm(),
         make_batch_reader(
             urls, list(_COLUMNS), reader_pool_type="dummy", shuffle_row_groups=False, num_epochs=None
         ) as reader,
@@ -118,7 +117,7 @@ def _batches(paths: Sequence[str], rows: int) -> Iterator[tuple[NDArray[np.int64
             yield batch
 
 
-def _next_batch(reader: Reader) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _next_batch(reader: Reader) -> tuple[Integers, Floats]:
     try:
         batch = next(reader)
     except (pyarrow.ArrowException, OSError) as problem:
@@ -130,14 +129,14 @@ def _next_batch(reader: Reader) -> tuple[NDArray[np.int64], NDArray[np.float64]]
 
 
 @contextmanager
-def _quiet_petastorm() -> Iterator[None]:
-    """Without Petastorm's FutureWarnings: dozens, all about the pyarrow that our pins hold still."""
+def _silence_petastorm() -> Iterator[None]:
+    """Suppress Petastorm's FutureWarnings: dozens, all about the pyarrow that our pins hold still."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=FutureWarning, module=r"petastorm\.")
         yield
 
 
-def _check_batch(numbers: NDArray[np.int64], values: NDArray[np.float64], seen: NDArray[np.bool_], grid: Grid) -> None:
+def _check_batch(numbers: Integers, values: Floats, seen: Mask, grid: Grid) -> None:
     for number, row in zip(numbers, values, strict=True):
         if not 0 <= number < len(seen):  # also refuses NaN, which is what null became
             raise InvalidInput(f"noisy_slices holds slice {number}, but the grid has 0 .. {len(seen) - 1}")

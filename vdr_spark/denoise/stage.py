@@ -10,7 +10,7 @@ import numpy as np
 
 from vdr_spark.arrays import Slices
 from vdr_spark.config.settings import DenoiseSettings
-from vdr_spark.denoise.estimation.accuracy import Accuracy, estimated_accuracy
+from vdr_spark.denoise.estimation.accuracy import Accuracy, estimate_accuracy
 from vdr_spark.denoise.estimation.fusion import Fusion
 from vdr_spark.denoise.estimation.risk import Estimate
 from vdr_spark.denoise.launcher import Launcher
@@ -62,7 +62,7 @@ def denoise_tensor(
     best: _Candidate | None = None
     errors: dict[str, float] = {}
     for model in settings.tried:
-        candidate = _candidate(model, task)
+        candidate = _try_model(model, task)
         errors[model] = candidate.accuracy.busy_error
         if best is None or errors[model] < errors[best.model]:
             best = candidate
@@ -75,35 +75,37 @@ def denoise_tensor(
         return Tensor(noisy, np.full_like(noisy, noise.deviation)), notes
     if best.fusion is None:
         return Tensor(best.prior.mean), notes
-    return best.fusion.fused(best.prior.mean, noisy, progress), notes
+    return best.fusion.apply(best.prior.mean, noisy, progress), notes
 
 
 @dataclass(frozen=True)
 class _Candidate:
+    """A model that was tried, and how good it looks."""
+
     model: str
     prior: Prior
     fusion: Fusion | None
     accuracy: Accuracy
 
 
-def _candidate(model: str, task: Task) -> _Candidate:
+def _try_model(model: str, task: Task) -> _Candidate:
     noisy, noise = task.noisy, task.noise
     if model == "identity":
         return _Candidate(model, Prior(noisy, {}), None, Accuracy.of_noise(noise))
     prior = PRIORS[model](task)
-    fusion = Fusion.fitted(prior.mean, noisy, noise) if task.settings.fusion else None
+    fusion = Fusion.fit(prior.mean, noisy, noise) if task.settings.fusion else None
     with task.progress.task(f"denoise: estimate the error of {model}", None):
-        accuracy = estimated_accuracy(
-            noisy, lambda slices: _estimate(prior, fusion, slices), noise, cell_by_cell=prior.redraw is None
+        accuracy = estimate_accuracy(
+            noisy, lambda slices: _estimator(prior, fusion, slices), noise, cell_by_cell=prior.reconstruct is None
         )
     return _Candidate(model, prior, fusion, accuracy)
 
 
-def _estimate(prior: Prior, fusion: Fusion | None, slices: list[int]) -> Estimate:
-    """What is made of the noisy counts of some slices."""
+def _estimator(prior: Prior, fusion: Fusion | None, slices: list[int]) -> Estimate:
+    """Return what makes an estimate out of the noisy counts of some slices."""
 
     def estimate(noisy: Slices) -> Slices:
-        means = prior.mean[slices] if prior.redraw is None else prior.redraw(noisy)
+        means = prior.mean[slices] if prior.reconstruct is None else prior.reconstruct(noisy)
         if fusion is None:
             return means
         layers = zip(slices, means, noisy, strict=True)

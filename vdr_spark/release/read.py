@@ -15,6 +15,7 @@ from vdr_spark.errors import DamagedTable, StageMissing
 from vdr_spark.grid import Box, Grid
 from vdr_spark.release.release import Release
 from vdr_spark.storage.delta_files import column_values, is_delta_table, read_batches
+from vdr_spark.storage.paths import absolute
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,8 +12,8 @@ from tests.denoise.priors.test_temporal import city
 from tests.plans import grid_of, noise_of
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.estimation.accuracy import busyness
-from vdr_spark.denoise.estimation.evenly_spaced import spread_slices
 from vdr_spark.denoise.stage import denoise_tensor
+from vdr_spark.denoise.statistics.subsets import evenly_spaced
 from vdr_spark.privacy.mechanism import Noise
 from vdr_spark.progress import NullProgress
 
@@ -21,7 +21,7 @@ Small = Callable[..., ReleaseConfig]
 CELLS = "grid.cells_per_side=60"
 
 
-def drawn(truth: np.ndarray, noise: Noise, seed: int) -> np.ndarray:
+def add_noise(truth: np.ndarray, noise: Noise, seed: int) -> np.ndarray:
     return (truth + np.random.default_rng(seed).laplace(0, noise.scale, truth.shape).round()).astype(np.float32)
 
 
@@ -41,8 +41,8 @@ def test_it_tracks_the_true_error(small_config: Small, tmp_path: Path, model: st
     truth, noise = festival(), noise_of(config)
     actual, estimated = [], []
     for seed in range(3):
-        counts, notes = denoised(drawn(truth, noise, seed), config, tmp_path)
-        some = spread_slices(len(truth), 8)  # that the estimate looks at: one of all slices is not like the others
+        counts, notes = denoised(add_noise(truth, noise, seed), config, tmp_path)
+        some = evenly_spaced(len(truth), 8)  # that the estimate looks at: one of all slices is not like the others
         actual.append(np.mean((counts - truth)[some] ** 2))
         estimated.append((notes["estimated_rmse"] or 0) ** 2)  # type: ignore[operator]
     assert np.mean(estimated) == pytest.approx(np.mean(actual), abs=0.03 * noise.variance, rel=0.25)
@@ -55,7 +55,7 @@ def test_the_choice_is_never_much_worse_than_the_best(
 ) -> None:
     overrides = (f"privacy.epsilon={epsilon}", "privacy.budget=10", CELLS)
     candidates = ["identity", "temporal", "ridge"]
-    noisy = drawn(truth, noise_of(small_config(*overrides)), seed=7)
+    noisy = add_noise(truth, noise_of(small_config(*overrides)), seed=7)
     errors = {}
     for model in candidates:
         fusion = f"denoise.fusion={model != 'identity'}"
@@ -71,7 +71,7 @@ def test_the_choice_is_never_much_worse_than_the_best(
 def test_identity_is_as_bad_as_the_noise(small_config: Small, tmp_path: Path) -> None:
     config = small_config("denoise.model=identity", "denoise.fusion=false")
     noise = noise_of(config)
-    _, notes = denoised(drawn(city(4, 16), noise, 0), config, tmp_path)
+    _, notes = denoised(add_noise(city(4, 16), noise, 0), config, tmp_path)
     assert notes["estimated_rmse"] == pytest.approx(noise.variance**0.5)
     assert notes["estimated_busy_error"] == 1
 
@@ -82,7 +82,7 @@ def test_a_network_that_sees_the_cell_pays_for_it(small_config: Small, tmp_path:
     network = "{epochs: 3, alpha: 0, channels: 16, checkpoint_every: 3}"
     config = small_config("denoise.model=vqvae", "denoise.fusion=false", f"denoise.vqvae={network}", CELLS)
     truth, noise = festival(), noise_of(config)
-    noisy = drawn(truth, noise, 0)
+    noisy = add_noise(truth, noise, 0)
     counts, notes = denoised(noisy, config, tmp_path)
     actual = np.mean((counts - truth) ** 2)
     assert (notes["estimated_rmse"] or 0) ** 2 == pytest.approx(actual, rel=0.5, abs=0.1 * noise.variance)  # type: ignore[operator]
@@ -90,7 +90,7 @@ def test_a_network_that_sees_the_cell_pays_for_it(small_config: Small, tmp_path:
 
 def test_busy_places_matter_and_empty_country_does_not() -> None:
     truth, noise = city(12, 40), laplace_noise(8.0)
-    weights = busyness(drawn(truth, noise, 0).sum(axis=0, dtype=np.float64), 12, noise)
+    weights = busyness(add_noise(truth, noise, 0).sum(axis=0, dtype=np.float64), 12, noise)
     assert weights.mean() == pytest.approx(1, rel=1e-5)
     assert weights[8:12, 8:12].mean() > 10 * weights[30:, 30:].mean()
     assert (busyness(np.zeros((8, 8)), 3, noise) == 1).all()

@@ -92,11 +92,11 @@ def test_steady_cells_follow_the_model_and_volatile_ones_their_count() -> None:
 
 
 def test_the_posterior_of_a_slice_may_be_asked_for_other_counts() -> None:
-    """As the estimate of its error does: fitted once, looked up with cells pushed up and down."""
+    """As the estimate of its error does: fitted once, looked up with cells perturbed up and down."""
     noisy = with_noise(city())
     prior = temporal_prior(noisy, NOISE.variance).mean
-    fusion = Fusion.fitted(prior, noisy, laplace_noise(8.0))
+    fusion = Fusion.fit(prior, noisy, laplace_noise(8.0))
     as_it_is, more = (fusion.posterior(2, prior[2], noisy[2] + push)[0] for push in (0, 30))
-    np.testing.assert_array_equal(as_it_is, fusion.fused(prior, noisy).counts[2])
+    np.testing.assert_array_equal(as_it_is, fusion.apply(prior, noisy).counts[2])
     assert (more >= as_it_is - 1e-4).all()
     assert more.sum() > as_it_is.sum()

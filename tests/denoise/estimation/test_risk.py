@@ -80,7 +80,7 @@ def test_cells_that_are_perturbed_at_once_do_not_disturb_each_other(side: int) -
     assert found == pytest.approx(noise.variance / side**2, abs=0.004 * noise.variance)
 
 
-def test_redrawing_the_noise_is_found_out() -> None:
+def test_reproducing_the_noise_is_found_out() -> None:
     """The residual alone would call it perfect."""
     noise = laplace_noise(5.0)
     _, noisy = truth_and_noisy(noise)

@@ -6,24 +6,24 @@ from vdr_spark.denoise.networks.autoencoder import Autoencoder, vae, vqvae
 
 
 def small(kind: str) -> Autoencoder:
-    return vqvae(codes=16, channels=8) if kind == "vqvae" else vae(channels=8)
+    return vqvae(codebook_size=16, channels=8) if kind == "vqvae" else vae(channels=8)
 
 
 @pytest.mark.parametrize("kind", ["vqvae", "vae"])
 @pytest.mark.parametrize(("side", "coarse"), [(2, 1), (16, 4), (18, 5), (33, 9)])
-def test_any_side_is_drawn_at_its_size_from_a_quarter_of_the_resolution(kind: str, side: int, coarse: int) -> None:
-    drawn = small(kind)(torch.randn(3, 1, side, side))
-    assert drawn.reconstruction.shape == (3, 1, side, side)
-    assert drawn.regularisation.shape == ()
+def test_any_side_is_reconstructed_from_a_quarter_of_the_resolution(kind: str, side: int, coarse: int) -> None:
+    output = small(kind)(torch.randn(3, 1, side, side))
+    assert output.reconstruction.shape == (3, 1, side, side)
+    assert output.regularisation.shape == ()
     if kind == "vqvae":
-        assert drawn.indices.shape == (3, coarse, coarse)
+        assert output.indices.shape == (3, coarse, coarse)
     else:
-        assert drawn.indices is None
+        assert output.indices is None
 
 
 def test_the_paper_s_sizes() -> None:
     model = vqvae()
-    assert model.middle.codebook.shape == (128, 64)
+    assert model.bottleneck.codebook.shape == (128, 64)
     assert model.encoder(torch.zeros(1, 1, 16, 16)).shape == (1, 64, 4, 4)
 
 
@@ -37,8 +37,8 @@ def test_both_have_the_same_encoder_and_decoder() -> None:
 
 
 def test_the_padding_repeats_the_edge() -> None:
-    """A slice and the same slice with its last row and column repeated by hand are drawn alike."""
-    model = vqvae(codes=16, channels=8).eval()
+    """A slice and the same slice with its last row and column repeated by hand give the same."""
+    model = vqvae(codebook_size=16, channels=8).eval()
     x = torch.randn(1, 1, 7, 7)
     longer = torch.cat([x, x[..., -1:]], dim=-1)
     longer = torch.cat([longer, longer[..., -1:, :]], dim=-2)  # (1, 1, 8, 8)
@@ -46,9 +46,9 @@ def test_the_padding_repeats_the_edge() -> None:
 
 
 def test_reconstruction_depends_on_the_input_through_the_codes_only() -> None:
-    """Two slices with equal codes are drawn equal: the noise within a code's reach is gone."""
+    """Two slices with equal codes are reconstructed equal: the noise within a code's reach is gone."""
     torch.manual_seed(0)
-    model = vqvae(codes=16, channels=8).eval()
+    model = vqvae(codebook_size=16, channels=8).eval()
     x = torch.randn(1, 1, 16, 16)
     first, second = model(x), model(x + 1e-4 * torch.randn_like(x))
     assert torch.equal(first.indices, second.indices)
@@ -56,21 +56,21 @@ def test_reconstruction_depends_on_the_input_through_the_codes_only() -> None:
 
 
 @pytest.mark.parametrize("kind", ["vqvae", "vae"])
-def test_every_weight_gets_a_gradient_through_the_middle(kind: str) -> None:
+def test_every_weight_gets_a_gradient_through_the_bottleneck(kind: str) -> None:
     model = small(kind)
-    drawn = model(torch.randn(2, 1, 16, 16))
-    (drawn.reconstruction.square().sum() + drawn.regularisation).backward()
+    output = model(torch.randn(2, 1, 16, 16))
+    (output.reconstruction.square().sum() + output.regularisation).backward()
     still = [name for name, weight in model.named_parameters() if weight.grad is None or not weight.grad.any()]
     assert still == []
 
 
 @pytest.mark.parametrize("kind", ["vqvae", "vae"])
 def test_an_empty_part_of_a_batch_adds_nothing(kind: str) -> None:
-    """In a team that is larger than the batch somebody has no image, and must keep in step."""
+    """In a group that is larger than the batch some process has no image, and must keep in step."""
     model = small(kind)
     model(torch.randn(2, 1, 16, 16))  # a codebook in use
-    drawn = model(torch.empty(0, 1, 16, 16))
-    loss = drawn.reconstruction.sum() + drawn.regularisation
+    output = model(torch.empty(0, 1, 16, 16))
+    loss = output.reconstruction.sum() + output.regularisation
     assert loss.item() == 0
     loss.backward()
     assert not any(weight.grad.any() for weight in model.parameters() if weight.grad is not None)

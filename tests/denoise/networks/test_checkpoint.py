@@ -19,7 +19,7 @@ from vdr_spark.denoise.networks.checkpoint import (
 )
 from vdr_spark.errors import CheckpointMismatch
 
-IDENTITY = Identity("vqvae", {"codes": 128, "crop": None, "alpha": 1.0}, "fingerprint")
+IDENTITY = Identity("vqvae", {"codebook_size": 128, "crop_size": None, "alpha": 1.0}, "fingerprint")
 
 SEVEN = [{"epoch": epoch, "loss": 1 / epoch, "error": 0.5} for epoch in range(1, 8)]
 
@@ -69,7 +69,7 @@ def test_an_empty_folder_starts_at_epoch_0(tmp_path: Path) -> None:
     ("other", "sentence"),
     [
         (Identity("vae", IDENTITY.settings, IDENTITY.data), "its model is vqvae, not vae"),
-        (Identity("vqvae", IDENTITY.settings | {"codes": 64}, IDENTITY.data), "its codes is 128, not 64"),
+        (Identity("vqvae", IDENTITY.settings | {"codebook_size": 64}, IDENTITY.data), "its codebook_size is 128"),
         (Identity("vqvae", IDENTITY.settings, "else"), "another noisy tensor"),
     ],
 )

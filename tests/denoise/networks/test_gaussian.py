@@ -1,4 +1,4 @@
-"""The continuous middle against the closed forms of its distribution."""
+"""The continuous bottleneck against the closed forms of its distribution."""
 
 import numpy as np
 import pytest
@@ -9,12 +9,12 @@ from vdr_spark.denoise.networks.gaussian import Gaussian
 
 
 def with_parameters(mean: float, log_variance: float) -> Gaussian:
-    """A middle that says the same of every place."""
-    middle = Gaussian(3)
-    torch.nn.init.zeros_(middle.parameters_of.weight)
+    """A bottleneck that says the same of every place."""
+    bottleneck = Gaussian(3)
+    torch.nn.init.zeros_(bottleneck.parameters_of.weight)
     with torch.no_grad():
-        middle.parameters_of.bias.copy_(torch.tensor([mean] * 3 + [log_variance] * 3))
-    return middle
+        bottleneck.parameters_of.bias.copy_(torch.tensor([mean] * 3 + [log_variance] * 3))
+    return bottleneck
 
 
 @pytest.mark.parametrize(("mean", "log_variance"), [(0.0, 0.0), (1.5, -1.0), (-2.0, 0.7)])
@@ -26,11 +26,11 @@ def test_the_loss_is_the_divergence_from_a_standard_normal(mean: float, log_vari
 
 
 def test_in_training_samples_are_passed_on_and_otherwise_the_mean() -> None:
-    middle, x = with_parameters(2.0, np.log(0.25)), torch.zeros(20, 3, 30, 30)
-    samples, _, _ = middle.train()(x)
+    bottleneck, x = with_parameters(2.0, np.log(0.25)), torch.zeros(20, 3, 30, 30)
+    samples, _, _ = bottleneck.train()(x)
     assert samples.mean().item() == pytest.approx(2, abs=0.02)
     assert samples.std().item() == pytest.approx(0.5, abs=0.02)
-    means, _, _ = middle.eval()(x)
+    means, _, _ = bottleneck.eval()(x)
     assert torch.equal(means, torch.full_like(means, 2.0))
 
 

@@ -10,11 +10,13 @@ import torch
 from vdr_spark.config.settings import AutoencoderSettings, VaeSettings, VqvaeSettings
 from vdr_spark.denoise.networks import training as module
 from vdr_spark.denoise.networks.autoencoder import Autoencoder
-from vdr_spark.denoise.networks.training import Line, Run, is_finished, is_over, random_crops, read_training_log
+from vdr_spark.denoise.networks.training import LogLine, Run, is_finished, is_over, read_training_log
 from vdr_spark.errors import CheckpointMismatch, EnvironmentProblem, InvalidConfig
 
-SMALL = VqvaeSettings(epochs=4, batch=4, codes=16, channels=8, resolutions=2, checkpoint_every=2, crop=16)
-CONTINUOUS = VaeSettings(epochs=4, batch=4, channels=8, resolutions=2, checkpoint_every=2, crop=16)
+SMALL = VqvaeSettings(
+    epochs=4, batch_size=4, codebook_size=16, channels=8, resolutions=2, checkpoint_every=2, crop_size=16
+)
+CONTINUOUS = VaeSettings(epochs=4, batch_size=4, channels=8, resolutions=2, checkpoint_every=2, crop_size=16)
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -46,7 +48,7 @@ class Killed(Exception):
 
 
 def killed_after(last: int):
-    def progress(line: Line) -> None:
+    def progress(line: LogLine) -> None:
         if line["epoch"] == last:
             raise Killed
 
@@ -61,7 +63,7 @@ def same(one: Autoencoder, other: Autoencoder) -> bool:
 def lines(folder: Path) -> list[dict[str, float]]:
     """The log without its times, which differ from run to run."""
     log = read_training_log(str(folder))
-    return [{key: line[key] for key in line if key not in ("seconds", "waited")} for line in log]
+    return [{key: line[key] for key in line if key not in ("seconds", "waiting_seconds")} for line in log]
 
 
 def test_training_lowers_the_loss(tmp_path: Path) -> None:
@@ -72,14 +74,23 @@ def test_training_lowers_the_loss(tmp_path: Path) -> None:
 
 
 def test_the_log_has_a_line_an_epoch(tmp_path: Path) -> None:
-    told: list[Line] = []
-    train(slices(), SMALL, tmp_path, progress=told.append)
+    reported: list[LogLine] = []
+    train(slices(), SMALL, tmp_path, progress=reported.append)
     log = read_training_log(str(tmp_path))
     assert [line["epoch"] for line in log] == [1, 2, 3, 4]
-    assert told == log
+    assert reported == log
     for line in log:
-        assert {*line} == {"epoch", "loss", "reconstruction", "perplexity", "dead_codes", "seconds", "waited", "error"}
-        assert 0 <= line["waited"] < line["seconds"]
+        assert {*line} == {
+            "epoch",
+            "loss",
+            "reconstruction",
+            "perplexity",
+            "dead_codes",
+            "seconds",
+            "waiting_seconds",
+            "error",
+        }
+        assert 0 <= line["waiting_seconds"] < line["seconds"]
         assert line["perplexity"] <= 16 - line["dead_codes"] + 1e-6  # no more even than the codes in use
 
 
@@ -92,7 +103,7 @@ def test_a_killed_run_continues_as_if_it_had_not_been_killed(
     unbroken = train(slices(), settings, tmp_path / "unbroken", measure=same_measure)
     with pytest.raises(Killed):
         train(slices(), settings, tmp_path / "killed", measure=same_measure, progress=killed_after(last))
-    again: list[Line] = []
+    again: list[LogLine] = []
     torch.manual_seed(99)  # a new process would have another state of the global generator
     resumed = train(slices(), settings, tmp_path / "killed", measure=same_measure, progress=again.append)
     assert [line["epoch"] for line in again] == list(range(1 if last == 1 else 3, 5))
@@ -167,8 +178,8 @@ def test_a_lost_or_damaged_log_does_not_matter(tmp_path: Path) -> None:
 
 def test_a_new_model_begins_at_the_mean_of_the_images(tmp_path: Path) -> None:
     still = SMALL.model_copy(update={"epochs": 1, "learning_rate": 1e-9})
-    drawn = train(slices() + 100, still, tmp_path)(torch.zeros(1, 1, 16, 16)).reconstruction
-    assert drawn.mean().item() == pytest.approx(100, abs=2)
+    reconstructed = train(slices() + 100, still, tmp_path)(torch.zeros(1, 1, 16, 16)).reconstruction
+    assert reconstructed.mean().item() == pytest.approx(100, abs=2)
 
 
 def test_nothing_is_over_before_it_began() -> None:
@@ -242,7 +253,7 @@ def test_the_loss_of_a_model_of_few_digits_is_computed_in_float32(
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
 def test_a_compiled_model_trains_alike(tmp_path: Path) -> None:
-    once = SMALL.model_copy(update={"epochs": 1, "batch": 12})
+    once = SMALL.model_copy(update={"epochs": 1, "batch_size": 12})
     train(slices(), once, tmp_path / "plain")
     train(slices(), once, tmp_path / "compiled", compiled=True)
     plain, compiled = (read_training_log(str(tmp_path / name))[-1] for name in ("plain", "compiled"))
@@ -275,8 +286,8 @@ def test_the_caller_s_random_numbers_are_left_alone(tmp_path: Path) -> None:
 
 def test_other_settings_or_another_tensor_are_refused(tmp_path: Path) -> None:
     train(slices(), SMALL, tmp_path)
-    with pytest.raises(CheckpointMismatch, match="its codes is 16, not 32"):
-        train(slices(), SMALL.model_copy(update={"codes": 32}), tmp_path)
+    with pytest.raises(CheckpointMismatch, match="its codebook_size is 16, not 32"):
+        train(slices(), SMALL.model_copy(update={"codebook_size": 32}), tmp_path)
     with pytest.raises(CheckpointMismatch, match="another noisy tensor"):
         train(slices(seed=1), SMALL, tmp_path)
     with pytest.raises(CheckpointMismatch, match="its model is vqvae, not vae"):
@@ -300,7 +311,9 @@ def test_the_loss_weighs_regularisation_by_alpha_and_reconstruction_by_the_varia
     monkeypatch.setattr(Autoencoder, "forward", watched)
     data = 5 * slices()
     for alpha in (0.0, 3.0):
-        whole = SMALL.model_copy(update={"alpha": alpha, "epochs": 1, "batch": 6, "crop": None, "resolutions": 1})
+        whole = SMALL.model_copy(
+            update={"alpha": alpha, "epochs": 1, "batch_size": 6, "crop_size": None, "resolutions": 1}
+        )
         train(data, whole, tmp_path / str(alpha))
         (line,) = read_training_log(str(tmp_path / str(alpha)))
         relative = seen["reconstruction"] / data.numpy().var()
@@ -321,31 +334,13 @@ def test_every_resolution_is_trained_on_and_every_image_once_an_epoch(
         return forward(self, x)
 
     monkeypatch.setattr(Autoencoder, "forward", watched)
-    whole = SMALL.model_copy(update={"epochs": 1, "crop": None, "resolutions": 3})
+    whole = SMALL.model_copy(update={"epochs": 1, "crop_size": None, "resolutions": 3})
     train(slices(), whole, tmp_path)
     images = torch.cat(fed)[:, 0]  # (18, 20, 20)
-    expected = module.multiresolution(slices(), 3)
+    expected = module.stack_resolutions(slices(), 3)
     matches = [[torch.equal(image, wanted) for image in images] for wanted in expected]
     assert np.array(matches).sum(0).tolist() == [1] * 18
     assert np.array(matches).sum(1).tolist() == [1] * 18
-
-
-def test_crops_are_squares_of_their_image_at_different_places() -> None:
-    torch.manual_seed(0)
-    image = torch.arange(100.0).reshape(1, 10, 10)
-    crops = random_crops(image, torch.zeros(200, dtype=torch.long), 7)
-    assert crops.shape == (200, 7, 7)
-    corners = crops[:, 0, 0].long()
-    for crop, corner in zip(crops, corners.tolist(), strict=True):
-        y, x = divmod(corner, 10)
-        assert torch.equal(crop, image[0, y : y + 7, x : x + 7])
-    assert set(corners.tolist()) == {10 * y + x for y in range(4) for x in range(4)}
-
-
-@pytest.mark.parametrize("side", [None, 10, 64])
-def test_whole_images_where_the_crop_is_not_smaller(side: int | None) -> None:
-    images = torch.randn(2, 10, 10)
-    assert torch.equal(random_crops(images, torch.tensor([1, 0]), side), images[[1, 0]])
 
 
 def test_a_training_that_diverges_says_so(tmp_path: Path) -> None:

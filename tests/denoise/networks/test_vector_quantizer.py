@@ -48,7 +48,7 @@ def test_each_vector_is_replaced_by_its_nearest_code() -> None:
 
 def test_loss_is_the_weighted_distance_to_the_code_and_pulls_vectors_towards_it() -> None:
     rng = np.random.default_rng(2)
-    vq, x = quantizer(rng, commitment=0.7).eval(), images(rng).requires_grad_()
+    vq, x = quantizer(rng, commitment_weight=0.7).eval(), images(rng).requires_grad_()
     _, indices, loss = vq(x)
     gap = flat(x) - vq.codebook.numpy()[indices.numpy().ravel()]
     assert loss.item() == pytest.approx(0.7 * np.mean(gap**2), rel=1e-5)
@@ -58,7 +58,7 @@ def test_loss_is_the_weighted_distance_to_the_code_and_pulls_vectors_towards_it(
 
 def test_one_step_moves_codes_by_the_moving_average() -> None:
     rng = np.random.default_rng(3)
-    vq, x = quantizer(rng, decay=0.9), images(rng)
+    vq, x = quantizer(rng, ema_decay=0.9), images(rng)
     codes, size, total = (
         tensor.numpy().astype(np.float64) for tensor in (vq.codebook, vq.cluster_size, vq.cluster_sum)
     )
@@ -67,15 +67,15 @@ def test_one_step_moves_codes_by_the_moving_average() -> None:
         mine = flat(x)[won == code]
         size[code] = 0.9 * size[code] + 0.1 * len(mine)
         total[code] = 0.9 * total[code] + 0.1 * mine.sum(0)
-    smoothed = (size + 1e-5) / (size.sum() + K * 1e-5) * size.sum()
+    local_mean = (size + 1e-5) / (size.sum() + K * 1e-5) * size.sum()
     vq.train()(x)
     np.testing.assert_allclose(vq.cluster_size.numpy(), size, rtol=1e-5)
-    np.testing.assert_allclose(vq.codebook.numpy(), total / smoothed[:, None], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(vq.codebook.numpy(), total / local_mean[:, None], rtol=1e-4, atol=1e-6)
 
 
 def test_laplace_smoothing_takes_tiny_clusters_for_equal_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(VectorQuantizer, "_revive", lambda *_, **__: None)  # would replace codes of such sizes
-    vq = VectorQuantizer(2, 1, decay=0.999999999)
+    vq = VectorQuantizer(2, 1, ema_decay=0.999999999)
     sizes = np.array([1e-7, 9e-7])  # tiny beside the smoothing constant, so as good as 5e-7 each
     vq.codebook.copy_(torch.tensor([[-1.0], [1.0]]))
     vq.cluster_size.copy_(torch.tensor(sizes))
@@ -133,11 +133,11 @@ def test_it_learns_as_an_independent_implementation_does() -> None:
     from vector_quantize_pytorch import VectorQuantize
 
     rng = np.random.default_rng(8)
-    ours = quantizer(rng, decay=0.9, commitment=0.25)
+    ours = quantizer(rng, ema_decay=0.9, commitment_weight=0.25)
     theirs = VectorQuantize(
         dim=D,
         codebook_size=K,
-        decay=0.9,
+        ema_decay=0.9,
         commitment_weight=0.25,
         eps=1e-5,
         threshold_ema_dead_code=0,

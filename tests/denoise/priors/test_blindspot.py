@@ -19,7 +19,7 @@ from vdr_spark.denoise.priors.ridge import fit_ridge, ridge_prior
 from vdr_spark.errors import CheckpointMismatch
 
 NOISE = laplace_noise(8.0)
-SMALL = BlindspotSettings(steps=3, batch=2, crop=16)
+SMALL = BlindspotSettings(steps=3, batch_size=2, crop_size=16)
 CPU = torch.device("cpu")
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -60,7 +60,7 @@ def test_a_new_network_leaves_the_ridge_regression_as_it_is(tmp_path: Path) -> N
 def test_it_corrects_without_learning_the_noise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_STEPS_PER_EPOCH", 20)
     noisy = with_noise(festival())
-    trained = prior_of(noisy, tmp_path, BlindspotSettings(steps=120, batch=4, crop=32, learning_rate=5e-3))
+    trained = prior_of(noisy, tmp_path, BlindspotSettings(steps=120, batch_size=4, crop_size=32, learning_rate=5e-3))
     losses = [line["loss"] for line in read_training_log(str(tmp_path))]
     assert len(losses) == 6
     assert np.isfinite(trained).all()

@@ -5,9 +5,9 @@ import pytest
 
 from tests.denoise.laplace import laplace_noise
 from tests.denoise.priors.test_temporal import NOISE, city, with_noise
-from vdr_spark.denoise.priors.leave_one_out import OtherSlices
 from vdr_spark.denoise.priors.rates import rates_prior
 from vdr_spark.denoise.priors.temporal import temporal_prior
+from vdr_spark.denoise.statistics.subsets import LeaveOneOut
 
 EVEN = np.ones(12)
 
@@ -18,7 +18,7 @@ def test_sparse_peaks_are_found_where_a_mean_would_smear_them() -> None:
     rate.ravel()[rng.choice(3600, 40, replace=False)] = 60
     truth = rng.poisson(np.broadcast_to(rate, (12, 60, 60))).astype(np.float32)
     noisy = with_noise(truth)
-    prior = rates_prior(noisy, OtherSlices(noisy, EVEN), laplace_noise(8.0))
+    prior = rates_prior(noisy, LeaveOneOut(noisy, EVEN), laplace_noise(8.0))
     error = np.mean((prior - truth) ** 2)
     assert error < 0.5 * np.mean((temporal_prior(noisy, NOISE.variance).mean - truth) ** 2)
     assert prior[:, rate > 0].mean() == pytest.approx(60, rel=0.15)
@@ -31,7 +31,7 @@ def test_a_prediction_does_not_see_the_cells_own_noise(slices: int) -> None:
     changed = noisy.copy()
     changed[0, 20, 5] += 40
     before, after = (
-        rates_prior(tensor, OtherSlices(tensor, np.ones(slices)), laplace_noise(8.0)) for tensor in (noisy, changed)
+        rates_prior(tensor, LeaveOneOut(tensor, np.ones(slices)), laplace_noise(8.0)) for tensor in (noisy, changed)
     )
     # The prior of rates is learnt from all cells together, and moves a little.
     assert after[0, 20, 5] == pytest.approx(before[0, 20, 5], rel=0.02)
@@ -42,6 +42,6 @@ def test_a_prediction_does_not_see_the_cells_own_noise(slices: int) -> None:
 @pytest.mark.parametrize("shape", [(1, 4, 4), (2, 2, 2), (3, 40, 40)])
 def test_constant_tensors(value: float, shape: tuple[int, int, int]) -> None:
     noisy = np.full(shape, value, np.float32)
-    prior = rates_prior(noisy, OtherSlices(noisy, np.ones(shape[0])), laplace_noise(8.0))
+    prior = rates_prior(noisy, LeaveOneOut(noisy, np.ones(shape[0])), laplace_noise(8.0))
     assert np.isfinite(prior).all()
     assert (prior >= 0).all()

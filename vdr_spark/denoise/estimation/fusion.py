@@ -21,15 +21,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
-from vdr_spark.denoise.estimation.evenly_spaced import spread_slices
+from vdr_spark.arrays import Floats, Image, Integers, Mask, Slices
 from vdr_spark.denoise.estimation.likelihood import Axis, heavy_tail, negative_binomial
-from vdr_spark.denoise.priors.volatility import Volatility
+from vdr_spark.denoise.statistics.subsets import evenly_spaced
+from vdr_spark.denoise.statistics.volatility import Volatility
 from vdr_spark.privacy.mechanism import Noise
 from vdr_spark.progress import NullProgress, Progress
 from vdr_spark.storage.tensor_file import Tensor
 
 _BINS = 40  # of predicted means, equally wide in the logarithm
-_LEAST_CELLS = 400  # in a bin; sparser ones are joined to their neighbour
+_LEAST_CELLS = 400  # in a bin; sparser ones are joined to the next
 _SMALLEST_MEAN = 1e-4  # predictions below are one bin
 _DISPERSIONS = np.geomspace(0.02, 200, 13)  # r of the negative binomial; the last is as good as Poisson
 _TAIL_WEIGHTS = np.array([1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1])
@@ -38,14 +39,10 @@ _CLASSES = 5  # of cells by volatility, equally many
 _FEWEST_SLICES = 4  # that show which cells are volatile
 _SLICES_FOR_CLASSES = 8  # the edges between classes need no more
 
-Array = NDArray[np.float64]
-Slices = NDArray[np.float32]
-Image = NDArray[np.float32]
-
 
 def fuse(prior: Slices, noisy: Slices, noise: Noise, progress: Progress | None = None) -> Tensor:
-    """Posterior means and deviations, and the calibrated prior, from predicted means and noisy counts: all (T, M, M)"""
-    return Fusion.fitted(prior, noisy, noise).fused(prior, noisy, progress)
+    """Return posterior means and deviations, and the calibrated prior; everything is (T, M, M)."""
+    return Fusion.fit(prior, noisy, noise).apply(prior, noisy, progress)
 
 
 class Fusion:
@@ -55,7 +52,8 @@ class Fusion:
         self._classes, self._fits, self._axis, self._noise = classes, fits, axis, noise
 
     @classmethod
-    def fitted(cls, prior: Slices, noisy: Slices, noise: Noise) -> Fusion:
+    def fit(cls, prior: Slices, noisy: Slices, noise: Noise) -> Fusion:
+        """Fit bins, classes and priors to predicted means and noisy counts, (T, M, M) each."""
         axis, classes = Axis.of(noisy, noise), _Classes.of(prior, noisy, noise)
         sums, grid = np.zeros((classes.number, 3, _BINS + 1)), classes.grid
         members = [classes.of_slice(t, prior[t]) for t in range(len(noisy))]
@@ -64,45 +62,45 @@ class Fusion:
                 sums[which] += _sums(grid, prior[t][of_slice == which], noisy[t][of_slice == which])
         fits = []
         for which in range(classes.number):
-            bins = _calibrated_bins(grid, sums[which])
+            bins = _calibrate_bins(grid, sums[which])
             histogram = np.zeros((len(bins.means), axis.size))
             for t, of_slice in enumerate(members):
                 cells = of_slice == which
-                _count(histogram, bins.of(prior[t][cells]), axis.places(noisy[t][cells]))
+                _add_to_histogram(histogram, bins.of(prior[t][cells]), axis.places(noisy[t][cells]))
             fits.append(_Fit.of(bins, histogram, axis))
         return cls(classes, fits, axis, noise)
 
-    def fused(self, prior: Slices, noisy: Slices, progress: Progress | None = None) -> Tensor:
-        """All slices of the tensor that it was fitted on."""
+    def apply(self, prior: Slices, noisy: Slices, progress: Progress | None = None) -> Tensor:
+        """Fuse all slices of the tensor that it was fitted on."""
         counts, deviation, mean, spread = (np.empty_like(noisy) for _ in range(4))
         with (progress or NullProgress()).task("denoise: fusion", len(noisy)) as update:
             for t in range(len(noisy)):
                 counts[t], deviation[t] = self.posterior(t, prior[t], noisy[t])
-                mean[t], spread[t] = self.calibrated(t, prior[t])
+                mean[t], spread[t] = self.calibrated_prior(t, prior[t])
                 update(t + 1, "")
         return Tensor(counts, deviation, mean, spread)
 
     def posterior(self, t: int, prior: Image, noisy: Image) -> tuple[Image, Image]:
-        """Mean and deviation of every cell of slice t. (M, M), (M, M)"""
+        """Return mean and deviation of every cell of slice t. (M, M), (M, M)"""
         mean, deviation, places = np.empty_like(noisy), np.empty_like(noisy), self._axis.places(noisy)
         for fit, cells in self._by_class(t, prior):
             between = fit.bins.between(prior[cells])
-            mean[cells] = between.mixed(fit.means, places[cells])
-            deviation[cells] = between.mixed(fit.deviations, places[cells])
+            mean[cells] = between.interpolate(fit.means, places[cells])
+            deviation[cells] = between.interpolate(fit.deviations, places[cells])
         beyond = self._axis.is_beyond(noisy)
-        mean[beyond], deviation[beyond] = noisy[beyond], math.sqrt(self._noise.variance)
+        mean[beyond], deviation[beyond] = noisy[beyond], self._noise.deviation
         return mean, deviation
 
-    def calibrated(self, t: int, prior: Image) -> tuple[Image, Image]:
-        """Mean and deviation of the prior of slice t, as the noisy counts have put it right. (M, M), (M, M)"""
+    def calibrated_prior(self, t: int, prior: Image) -> tuple[Image, Image]:
+        """Return mean and deviation of the prior of slice t, as the noisy counts have put it right. (M, M), (M, M)"""
         mean, deviation = np.empty_like(prior), np.empty_like(prior)
         for fit, cells in self._by_class(t, prior):
             between = fit.bins.between(prior[cells])
-            mean[cells] = between.mixed(fit.bins.means)
-            deviation[cells] = between.mixed(fit.prior_deviations)
+            mean[cells] = between.interpolate(fit.bins.means)
+            deviation[cells] = between.interpolate(fit.prior_deviations)
         return mean, deviation
 
-    def _by_class(self, t: int, prior: Image) -> Iterator[tuple[_Fit, NDArray[np.bool_]]]:
+    def _by_class(self, t: int, prior: Image) -> Iterator[tuple[_Fit, Mask]]:
         classes = self._classes.of_slice(t, prior)
         for which, fit in enumerate(self._fits):
             yield fit, classes == which
@@ -112,8 +110,8 @@ class Fusion:
 class _Classes:
     """Cells by how volatile they are among cells with the same prediction: what is steady is predicted better."""
 
-    grid: Array  # of predictions, as logarithms
-    edges: Array  # of volatility, in every bin of the grid; (bins, classes - 1)
+    grid: Floats  # of predictions, as logarithms
+    edges: Floats  # of volatility, in every bin of the grid; (bins, classes - 1)
     volatility: Volatility | None
 
     @classmethod
@@ -122,7 +120,7 @@ class _Classes:
         if len(noisy) < _FEWEST_SLICES:
             return cls(grid, np.empty((_BINS + 1, 0)), None)
         volatility = Volatility(noisy, noise.variance)
-        some = spread_slices(len(noisy), _SLICES_FOR_CLASSES)
+        some = evenly_spaced(len(noisy), _SLICES_FOR_CLASSES)
         bins = np.concatenate([np.searchsorted(grid, _log(prior[t])).ravel() for t in some])
         values = np.concatenate([volatility.of(t).ravel() for t in some])
         order = np.argsort(bins, kind="stable")
@@ -138,7 +136,7 @@ class _Classes:
         return self.edges.shape[1] + 1
 
     def of_slice(self, t: int, prior: Image) -> NDArray[np.int8]:
-        """The class of each cell of slice t. (M, M)"""
+        """Return the class of each cell of slice t. (M, M)"""
         classes = np.zeros(prior.shape, np.int8)
         if self.volatility is not None:
             values, bins = self.volatility.of(t), np.searchsorted(self.grid, _log(prior))
@@ -152,12 +150,12 @@ class _Fit:
     """One class: its bins of predictions, and what follows in each of them from every noisy count."""
 
     bins: _Bins
-    means: NDArray[np.float32]  # posterior, in pings, at every place of the axis; (bins, n_max + 1)
-    deviations: NDArray[np.float32]
-    prior_deviations: Array  # (bins,)
+    means: Image  # posterior, in pings, at every place of the axis; (bins, places)
+    deviations: Image
+    prior_deviations: Floats  # (bins,)
 
     @classmethod
-    def of(cls, bins: _Bins, histogram: Array, axis: Axis) -> _Fit:
+    def of(cls, bins: _Bins, histogram: Floats, axis: Axis) -> _Fit:
         tables = [_posterior(mean / axis.step, row, axis) for mean, row in zip(bins.means, histogram, strict=True)]
         means, deviations, spreads = (np.stack(part) * axis.step for part in zip(*tables, strict=True))
         return cls(bins, means.astype(np.float32), deviations.astype(np.float32), spreads)
@@ -167,29 +165,31 @@ class _Fit:
 class _Between:
     """Where predictions lie: the bins on both sides, and how far on the way from the lower to the upper."""
 
-    lower: NDArray[np.int64]
-    upper: NDArray[np.int64]
-    weight: NDArray[np.float32]
+    lower: Integers
+    upper: Integers
+    weight: Image
 
-    def mixed(self, table: NDArray[Any], places: NDArray[np.int64] | None = None) -> NDArray[np.float32]:
-        """What a table over bins, or over bins and places, says at the predictions."""
+    def interpolate(self, table: NDArray[Any], places: Integers | None = None) -> Image:
+        """Return what a table over bins, or over bins and places, says at the predictions."""
         below, above = (self.lower, self.upper) if places is None else ((self.lower, places), (self.upper, places))
-        mixed: NDArray[np.float32] = ((1 - self.weight) * table[below] + self.weight * table[above]).astype(np.float32)
-        return mixed
+        values: Image = ((1 - self.weight) * table[below] + self.weight * table[above]).astype(np.float32)
+        return values
 
 
 @dataclass(frozen=True)
 class _Bins:
     """Bins of predicted means: the edges between them, and each one's calibrated mean."""
 
-    edges: Array
-    centres: Array  # log of the predicted mean, where interpolation looks
-    means: Array
+    edges: Floats
+    centres: Floats  # log of the predicted mean, where interpolation looks
+    means: Floats
 
-    def of(self, prior: NDArray[np.float32]) -> NDArray[np.int64]:
+    def of(self, prior: Image) -> Integers:
+        """Return the bin of every prediction."""
         return np.searchsorted(self.edges, _log(prior))
 
-    def between(self, prior: NDArray[np.float32]) -> _Between:
+    def between(self, prior: Image) -> _Between:
+        """Return where predictions lie between the bins."""
         logs = _log(prior)
         upper = np.clip(np.searchsorted(self.centres, logs), min(1, len(self.centres) - 1), len(self.centres) - 1)
         lower = np.maximum(upper - 1, 0)
@@ -198,27 +198,27 @@ class _Bins:
         return _Between(lower, upper, weight)
 
 
-def _log(prior: NDArray[np.float32]) -> NDArray[np.float32]:
-    logs: NDArray[np.float32] = np.log(np.maximum(prior, np.float32(_SMALLEST_MEAN)))
+def _log(prior: Image) -> Image:
+    logs: Image = np.log(np.maximum(prior, np.float32(_SMALLEST_MEAN)))
     return logs
 
 
-def _fine_bins(prior: Slices) -> Array:
-    """Edges of equal steps in the logarithm of predictions."""
+def _fine_bins(prior: Slices) -> Floats:
+    """Return edges of equal steps in the logarithm of predictions."""
     top = max(float(_log(prior.max())), math.log(_SMALLEST_MEAN) + 1e-3)
     return np.linspace(math.log(_SMALLEST_MEAN) + 1e-6, top, _BINS)
 
 
-def _sums(grid: Array, prior: NDArray[np.float32], noisy: NDArray[np.float32]) -> Array:
-    """Cells, sums of log prior and of noisy counts in each fine bin. (3, bins)"""
+def _sums(grid: Floats, prior: Image, noisy: Image) -> Floats:
+    """Return cells, sums of log prior and of noisy counts in each fine bin. (3, bins)"""
     logs = _log(prior)
     number = np.searchsorted(grid, logs)
     return np.stack([np.bincount(number, weights, minlength=_BINS + 1) for weights in (None, logs, noisy)])
 
 
-def _calibrated_bins(grid: Array, sums: Array) -> _Bins:
-    """Fine bins joined until each holds enough cells, means taken from the noisy counts."""
-    groups = _joined(sums[0])
+def _calibrate_bins(grid: Floats, sums: Floats) -> _Bins:
+    """Join fine bins until each holds enough cells, and take their means from the noisy counts."""
+    groups = _join_sparse(sums[0])
     cells, logs, counts = (np.array([row[group].sum() for group in groups]) for row in sums)
     cells = np.maximum(cells, 1)
     # A larger prediction means a larger mean: pooling what contradicts that keeps small bins from following noise.
@@ -228,8 +228,8 @@ def _calibrated_bins(grid: Array, sums: Array) -> _Bins:
     return _Bins(edges, logs / cells, means)
 
 
-def _joined(cells: Array) -> list[slice]:
-    """Neighbouring bins joined, from the top down, until each group holds enough cells."""
+def _join_sparse(cells: Floats) -> list[slice]:
+    """Join adjacent bins, from the top down, until each group holds enough cells."""
     groups, stop = [], len(cells)
     for begin in range(len(cells) - 1, -1, -1):
         if cells[begin:stop].sum() >= _LEAST_CELLS:
@@ -241,16 +241,16 @@ def _joined(cells: Array) -> list[slice]:
     return groups[::-1]
 
 
-def _count(histogram: Array, bins: NDArray[np.int64], places: NDArray[np.int64]) -> None:
-    """Add how often each place occurs in each bin. (bins, n_max + 1)"""
+def _add_to_histogram(histogram: Floats, bins: Integers, places: Integers) -> None:
+    """Add how often each place occurs in each bin. (bins, places)"""
     flat = bins * histogram.shape[1] + places
     histogram += np.bincount(flat, minlength=histogram.size).reshape(histogram.shape)
 
 
-def _posterior(mean: float, histogram: Array, axis: Axis) -> tuple[Array, Array, float]:
-    """Posterior mean and deviation at every place, and the prior's deviation, under the likeliest prior of a bin."""
+def _posterior(mean: float, histogram: Floats, axis: Axis) -> tuple[Floats, Floats, float]:
+    """Return posterior mean and deviation at every place, and the prior's deviation, under a bin's likeliest prior."""
     n = axis.n
-    prior = _likeliest(mean, histogram, axis)
+    prior = _likeliest_prior(mean, histogram, axis)
     mass, first, second = axis.marginal(prior * n ** np.arange(3)[:, None])
     mass = np.maximum(mass, np.finfo(float).tiny)
     posterior = first / mass
@@ -258,17 +258,17 @@ def _posterior(mean: float, histogram: Array, axis: Axis) -> tuple[Array, Array,
     return posterior, np.sqrt(np.maximum(second / mass - posterior**2, 0)), spread
 
 
-def _likeliest(mean: float, histogram: Array, axis: Axis) -> Array:
-    """The mixture of negative binomial and tail under which the bin's noisy counts are most probable."""
+def _likeliest_prior(mean: float, histogram: Floats, axis: Axis) -> Floats:
+    """Return the mixture of negative binomial and tail under which the bin's noisy counts are most probable."""
     occurring = np.flatnonzero(histogram)
     weights, tail = histogram[occurring], heavy_tail(axis.n)
-    seen_tail = axis.marginal(tail)[occurring]
+    tail_marginal = axis.marginal(tail)[occurring]
     best, best_score = tail, -np.inf
     for dispersion in _DISPERSIONS:
         prior = negative_binomial(axis.n, mean, dispersion)
-        seen = axis.marginal(prior)[occurring]
+        marginal = axis.marginal(prior)[occurring]
         for share in _TAIL_WEIGHTS:
-            likelihood = np.maximum((1 - share) * seen + share * seen_tail, np.finfo(float).tiny)
+            likelihood = np.maximum((1 - share) * marginal + share * tail_marginal, np.finfo(float).tiny)
             score = float(weights @ np.log(likelihood))
             if score > best_score:
                 best, best_score = (1 - share) * prior + share * tail, score

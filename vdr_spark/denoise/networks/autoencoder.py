@@ -1,7 +1,7 @@
-"""A convolutional autoencoder of one slice, whose middle is narrow: the paper's model and its continuous sibling.
+"""A convolutional autoencoder of one slice, with a narrow bottleneck: the paper's model and its continuous sibling.
 
-What repeats (roads, blocks, hours) gets through the middle; noise, which does not repeat, gets lost. With a codebook
-in the middle it is the paper's VQ-VAE, with a Gaussian it is a VAE.
+What repeats (roads, blocks, hours) gets through the bottleneck; noise, which does not repeat, gets lost. With a
+codebook as bottleneck it is the paper's VQ-VAE, with a Gaussian it is a VAE.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from torch.nn import functional as F
 from vdr_spark.denoise.networks.gaussian import Gaussian
 from vdr_spark.denoise.networks.vector_quantizer import VectorQuantizer
 
-STRIDE = 4  # pixels of a slice, along each side, that one place in the middle stands for
-_BLOCKS = 2  # residual blocks, before and after the middle
+STRIDE = 4  # pixels of a slice, along each side, that one place in the bottleneck stands for
+_BLOCKS = 2  # residual blocks, before and after the bottleneck
 
 
-class Drawn(NamedTuple):
+class Output(NamedTuple):
+    """What an autoencoder makes of images."""
+
     reconstruction: Tensor  # (B, 1, M, M)
     indices: Tensor | None  # of codes, (B, M/4, M/4) rounded up; None without a codebook
     regularisation: Tensor  # (): the quantiser's commitment loss, or the Gaussian's divergence
@@ -27,31 +29,33 @@ class Drawn(NamedTuple):
 class Autoencoder(nn.Module):
     """(B, 1, M, M) -> (B, 1, M, M) for any M; a quarter of the resolution in between.
 
-    The middle's contract is `passed_on, indices, regularisation = middle(x)`.
+    The bottleneck's contract is `passed_on, indices, regularisation = bottleneck(x)`.
     """
 
-    def __init__(self, channels: int, middle: nn.Module) -> None:
+    def __init__(self, channels: int, bottleneck: nn.Module) -> None:
         super().__init__()
-        self.encoder = encoder(channels)
-        self.middle = middle
-        self.decoder = decoder(channels)
+        self.encoder = build_encoder(channels)
+        self.bottleneck = bottleneck
+        self.decoder = build_decoder(channels)
 
-    def forward(self, x: Tensor) -> Drawn:
+    def forward(self, x: Tensor) -> Output:
         height, width = x.shape[-2:]
         # Repeating the edge invents no coast, as zeros would, and works for a 2 x 2 grid, unlike reflection.
         padded = F.pad(x, (0, -width % STRIDE, 0, -height % STRIDE), mode="replicate")  # (B, 1, M', M')
-        passed_on, indices, regularisation = self.middle(self.encoder(padded))  # (B, 64, M'/4, M'/4)
+        passed_on, indices, regularisation = self.bottleneck(self.encoder(padded))  # (B, 64, M'/4, M'/4)
         reconstruction = self.decoder(passed_on)[..., :height, :width]  # (B, 1, M, M)
-        return Drawn(reconstruction, indices, regularisation)
+        return Output(reconstruction, indices, regularisation)
 
 
-def vqvae(codes: int = 128, channels: int = 64, decay: float = 0.99, commitment: float = 0.25) -> Autoencoder:
-    """The paper's model."""
-    return Autoencoder(channels, VectorQuantizer(codes, channels, decay, commitment))
+def vqvae(
+    codebook_size: int = 128, channels: int = 64, ema_decay: float = 0.99, commitment_weight: float = 0.25
+) -> Autoencoder:
+    """Return a new model of the paper."""
+    return Autoencoder(channels, VectorQuantizer(codebook_size, channels, ema_decay, commitment_weight))
 
 
 def vae(channels: int = 64) -> Autoencoder:
-    """The same with a continuous middle."""
+    """Return the same with a continuous bottleneck."""
     return Autoencoder(channels, Gaussian(channels))
 
 
@@ -72,8 +76,8 @@ class ResidualBlock(nn.Module):
         return changed
 
 
-def encoder(channels: int) -> nn.Sequential:
-    """(B, 1, M, M) -> (B, C, M/4, M/4)"""
+def build_encoder(channels: int) -> nn.Sequential:
+    """Return layers (B, 1, M, M) -> (B, C, M/4, M/4)."""
     return nn.Sequential(
         nn.Conv2d(1, channels // 2, 4, stride=2, padding=1),  # (B, C/2, M/2, M/2)
         nn.ReLU(),
@@ -86,8 +90,8 @@ def encoder(channels: int) -> nn.Sequential:
     )
 
 
-def decoder(channels: int) -> nn.Sequential:
-    """(B, C, M/4, M/4) -> (B, 1, M, M)"""
+def build_decoder(channels: int) -> nn.Sequential:
+    """Return layers (B, C, M/4, M/4) -> (B, 1, M, M)."""
     return nn.Sequential(
         nn.Conv2d(channels, channels, 3, padding=1),  # (B, C, M/4, M/4)
         *(ResidualBlock(channels) for _ in range(_BLOCKS)),

@@ -7,12 +7,14 @@ into place, so a kill leaves the previous checkpoint whole. Everything here was 
 from __future__ import annotations
 
 import json
+import os
 import posixpath
+import tempfile
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import safetensors.torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
@@ -36,6 +38,8 @@ class Identity:
 
 @dataclass(frozen=True)
 class Checkpoint:
+    """A training as it was after some epochs."""
+
     identity: Identity
     log: list[dict[str, float]]  # of the epochs that are done
     tensors: dict[str, Tensor]
@@ -43,20 +47,21 @@ class Checkpoint:
     def restore(self, model: nn.Module, optimizer: Optimizer) -> dict[str, Tensor]:
         """Put weights, codebook and the optimiser's moments back in place. Returns the weights of the best epoch."""
         try:
-            model.load_state_dict(_within(self.tensors, _BEST))  # these must fit too
-            model.load_state_dict(_within(self.tensors, _WEIGHTS))
+            model.load_state_dict(_with_prefix(self.tensors, _BEST))  # these must fit too
+            model.load_state_dict(_with_prefix(self.tensors, _WEIGHTS))
             state: dict[int, dict[str, Tensor]] = {}
-            for name, tensor in _within(self.tensors, _OPTIMIZER).items():
+            for name, tensor in _with_prefix(self.tensors, _OPTIMIZER).items():
                 parameter, _, moment = name.partition(".")
                 state.setdefault(int(parameter), {})[moment] = tensor
             _check_moments(state, optimizer)
             optimizer.load_state_dict(optimizer.state_dict() | {"state": state})
         except (RuntimeError, ValueError, KeyError, IndexError) as problem:
             raise CheckpointMismatch(f"the checkpoint's weights do not fit the model: {problem}") from None
-        return _within(self.tensors, _BEST)
+        return _with_prefix(self.tensors, _BEST)
 
 
 def checkpoint_path(folder: str) -> str:
+    """Return where a folder keeps its checkpoint."""
     return posixpath.join(folder, "checkpoint.safetensors")
 
 
@@ -77,7 +82,7 @@ def save_checkpoint(
         for parameter, state in optimizer.state_dict()["state"].items()
         for moment, tensor in state.items()
     }
-    tensors = _prefixed(_WEIGHTS, model.state_dict()) | _prefixed(_BEST, best) | _prefixed(_OPTIMIZER, moments)
+    tensors = _add_prefix(_WEIGHTS, model.state_dict()) | _add_prefix(_BEST, best) | _add_prefix(_OPTIMIZER, moments)
     header = {"format": _FORMAT, "log": log, **asdict(identity)}
     # Safetensors keeps text only; the whole header is one JSON object under one key.
     raw = safetensors.torch.save(tensors, {"vdr": json.dumps(header, sort_keys=True)})
@@ -85,33 +90,31 @@ def save_checkpoint(
 
 
 def load_checkpoint(folder: str) -> Checkpoint | None:
-    """The folder's checkpoint, or None where there is none. A damaged or foreign file is refused."""
+    """Return the folder's checkpoint, or None where there is none. A damaged or foreign file is refused."""
     path = checkpoint_path(folder)
     if not exists(path):
         return None
-    fs, inside = filesystem(path)
-    raw: bytes = fs.cat_file(inside)
     try:
-        tensors = safetensors.torch.load(raw)
+        notes, tensors = _read_safetensors(path)
     except SafetensorError as problem:
         raise CheckpointMismatch(f"{path} is damaged or truncated ({problem}); delete it to train anew") from None
     if not all(tensor.isfinite().all() for tensor in tensors.values()):
         raise CheckpointMismatch(f"{path} holds values that are no finite numbers; delete it to train anew")
-    header = _header(raw, path)
+    header = _parse_header(notes, path)
     return Checkpoint(Identity(header["model"], header["settings"], header["data"]), header["log"], tensors)
 
 
 def resume(
     folder: str, expected: Identity, model: nn.Module, optimizer: Optimizer
 ) -> tuple[list[dict[str, float]], dict[str, Tensor]]:
-    """Restore what the folder's checkpoint holds; the log of the epochs it has done, and the best one's weights.
+    """Restore what the folder's checkpoint holds. Returns the log of its epochs, and the best one's weights.
 
     No epoch, and the model's own weights, where there is no checkpoint.
     """
     checkpoint = load_checkpoint(folder)
     if checkpoint is None:
         return [], model.state_dict()
-    difference = _difference(checkpoint.identity, expected)
+    difference = _describe_difference(checkpoint.identity, expected)
     if difference:
         raise CheckpointMismatch(
             f"{checkpoint_path(folder)} belongs to another training: {difference}; "
@@ -121,7 +124,7 @@ def resume(
 
 
 def write_training_log(folder: str, epochs: list[dict[str, float]]) -> None:
-    """One JSON line an epoch, for people and plots; what a training continues from is in its checkpoint.
+    """Write one JSON line per epoch, for people and plots; what a training continues from is in its checkpoint.
 
     Rewritten whole, as object stores cannot append; it is a page long.
     """
@@ -130,9 +133,10 @@ def write_training_log(folder: str, epochs: list[dict[str, float]]) -> None:
 
 
 def read_training_log(folder: str) -> list[dict[str, float]]:
-    """Lines of `epoch, loss, reconstruction, perplexity, dead_codes, seconds, waited, error`; none before epoch 1.
+    """Return lines of `epoch, loss, reconstruction, perplexity, dead_codes, seconds, waiting_seconds, error`.
 
-    Codes are those of a codebook, `waited` is the part of the seconds spent on data, `error` the measure.
+    There is none before epoch 1. Codes are those of a codebook, `waiting_seconds` are those of `seconds` that were
+    spent on data, `error` is the measure.
     """
     path = posixpath.join(folder, "training.jsonl")
     if not exists(path):
@@ -141,12 +145,21 @@ def read_training_log(folder: str) -> list[dict[str, float]]:
     return [json.loads(line) for line in fs.cat_file(inside).decode().splitlines()]
 
 
-def _header(raw: bytes, path: str) -> dict[str, Any]:
-    # A safetensors file begins with the length of its header (8 bytes) and the header, which is JSON.
-    length = int.from_bytes(raw[:8], "little")
-    text = json.loads(raw[8 : 8 + length]).get("__metadata__", {}).get("vdr")
+def _read_safetensors(path: str) -> tuple[dict[str, str], dict[str, Tensor]]:
+    """Return the notes and the tensors of a file, by a local copy: safetensors opens no object store."""
+    fs, inside = filesystem(path)
+    with tempfile.TemporaryDirectory(prefix="vdr-checkpoint-") as folder:
+        copy = os.path.join(folder, "copy.safetensors")
+        fs.get_file(inside, copy)
+        with safe_open(copy, "pt") as file:
+            # Clones: what safetensors gives may lie in the copy itself, which is about to go.
+            return file.metadata() or {}, {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
+
+
+def _parse_header(notes: dict[str, str], path: str) -> dict[str, Any]:
+    """Return our header out of a file's notes; refuse what this version has not written."""
     try:
-        header: dict[str, Any] = json.loads(text) if text else {}
+        header: dict[str, Any] = json.loads(notes.get("vdr", "{}"))
         ours = {name: type(header[name]) for name in _HEADER} == _HEADER and header["format"] == _FORMAT
         ours = ours and all(isinstance(epoch, dict) for epoch in header["log"])
     except (ValueError, LookupError, TypeError, RecursionError):
@@ -157,7 +170,7 @@ def _header(raw: bytes, path: str) -> dict[str, Any]:
 
 
 def _check_moments(state: dict[int, dict[str, Tensor]], optimizer: Optimizer) -> None:
-    """Adam itself would take them as they are, and fail at its next step."""
+    """Refuse moments that do not fit: Adam would take them as they are, and fail at its next step."""
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     for number, moments in state.items():
         shapes = {name: tensor.shape for name, tensor in moments.items() if name != "step"}
@@ -166,23 +179,25 @@ def _check_moments(state: dict[int, dict[str, Tensor]], optimizer: Optimizer) ->
             raise ValueError(f"moments of parameter {number}")
 
 
-def _difference(found: Identity, expected: Identity) -> str:
-    """In words, what keeps one training from continuing another; empty if nothing does."""
-    if found.model != expected.model:
-        return f"its model is {found.model}, not {expected.model}"
-    keys = sorted(found.settings.keys() | expected.settings.keys())
-    changed = [key for key in keys if found.settings.get(key) != expected.settings.get(key)]
+def _describe_difference(stored: Identity, expected: Identity) -> str:
+    """Say in words what keeps one training from continuing another; nothing, if nothing does."""
+    if stored.model != expected.model:
+        return f"its model is {stored.model}, not {expected.model}"
+    keys = sorted(stored.settings.keys() | expected.settings.keys())
+    changed = [key for key in keys if stored.settings.get(key) != expected.settings.get(key)]
     if changed:
-        return ", ".join(f"its {key} is {found.settings.get(key)}, not {expected.settings.get(key)}" for key in changed)
-    return "" if found.data == expected.data else "it was trained on another noisy tensor"
+        return ", ".join(
+            f"its {key} is {stored.settings.get(key)}, not {expected.settings.get(key)}" for key in changed
+        )
+    return "" if stored.data == expected.data else "it was trained on another noisy tensor"
 
 
-def _prefixed(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+def _add_prefix(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     # Copies: safetensors refuses tensors that share memory, and the best epoch may be the last one.
     return {prefix + name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
 
 
-def _within(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+def _with_prefix(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 

@@ -12,7 +12,7 @@ from vdr_spark.errors import EnvironmentProblem
 
 
 def choose_device(name: str) -> torch.device:
-    """The device of `auto | cpu | cuda | mps`. A GPU asked for by name where there is none is refused."""
+    """Return the device of `auto | cpu | cuda | mps`. A GPU asked for by name where there is none is refused."""
     present = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if name == "auto":
         name = next(device for device, there in present.items() if there)
@@ -48,13 +48,13 @@ def autocast(device: torch.device, mixed: bool) -> AbstractContextManager[object
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=mixed)
 
 
-def lay_out(model: nn.Module, device: torch.device) -> None:
+def place_model(model: nn.Module, device: torch.device) -> None:
     """Put a model on its device, with channels last on a GPU, whose convolutions are fastest so."""
     model.to(device).to(memory_format=_layout(device))
 
 
-def on_device(images: Tensor, device: torch.device) -> Tensor:
-    """(B, 1, M, M), laid out as the model."""
+def place_images(images: Tensor, device: torch.device) -> Tensor:
+    """Put images (B, 1, M, M) on the device, laid out as the model is."""
     return images.to(device, non_blocking=True).contiguous(memory_format=_layout(device))
 
 
@@ -63,8 +63,8 @@ def _layout(device: torch.device) -> torch.memory_format:
 
 
 @contextmanager
-def compiler_explained(compiled: bool) -> Iterator[None]:
-    """Torch's compiler works at the first step, and where it fails it does so in its own words."""
+def explain_compiler_errors(compiled: bool) -> Iterator[None]:
+    """Turn a failure of torch's compiler, which works at the first step and fails in its own words, into a sentence."""
     try:
         yield
     except Exception as problem:

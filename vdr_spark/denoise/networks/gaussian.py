@@ -1,4 +1,4 @@
-"""A continuous middle (Kingma and Welling 2014): each place holds a Gaussian, and a sample of it is passed on.
+"""A continuous bottleneck (Kingma and Welling 2014): each place holds a Gaussian, and a sample of it is passed on.
 
 The layer's contract is that of the vector quantiser, `passed_on, None, loss = gaussian(x)`. The loss is the
 divergence from a standard normal: information that gets through is paid for, and noise is not worth its price.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from vdr_spark.denoise.networks.process_group import whole_batch
+from vdr_spark.denoise.networks.process_group import sample_shard
 
 
 class Gaussian(nn.Module):
@@ -27,6 +27,6 @@ class Gaussian(nn.Module):
         if not self.training:
             return mean, None, loss
         deviation: Tensor = torch.exp(0.5 * log_variance)
-        # Drawn for the whole batch and alike on every device, whichever process has which part of it.
-        noise = whole_batch(mean.shape, torch.randn).to(mean.device)
+        # Sampled for the whole batch and alike on every device, whichever process has which shard of it.
+        noise = sample_shard(mean.shape, torch.randn).to(mean.device)
         return mean + deviation * noise, None, loss

@@ -1,7 +1,7 @@
-"""Processes that train one model together: each takes a part of every batch, and sums go over all of them.
+"""Processes that train one model together: each takes a shard of every batch, and sums go over all of them.
 
 What they compute is what one process would: the same order of images, the same random numbers, gradients and codebook
-from the whole batch. A process that is alone is a team of one, and all of this does nothing.
+from the whole batch. A process that is alone is a group of one, and all of this does nothing.
 """
 
 from __future__ import annotations
@@ -14,62 +14,68 @@ from torch import Tensor, distributed, nn
 
 
 @dataclass(frozen=True)
-class Team:
+class ProcessGroup:
+    """The place of this process among those that train together."""
+
     rank: int = 0
     size: int = 1
 
     @property
-    def leads(self) -> bool:
-        """The one that writes checkpoints and the log."""
+    def is_rank_zero(self) -> bool:
+        """Whether this is the process that writes checkpoints and the log."""
         return self.rank == 0
 
-    def part(self, batch: Tensor) -> Tensor:
-        """The images of a batch that are this process's; none, where the batch is smaller than the team."""
+    def shard(self, batch: Tensor) -> Tensor:
+        """Return the images of a batch that are this process's; none, where the batch is smaller than the group."""
         return batch[self.rank :: self.size]
 
 
-def team() -> Team:
+def process_group() -> ProcessGroup:
+    """Return PyTorch's process group as this process sees it; a group of one where none was formed."""
     if not distributed.is_available() or not distributed.is_initialized():
-        return Team()
-    return Team(distributed.get_rank(), distributed.get_world_size())
+        return ProcessGroup()
+    return ProcessGroup(distributed.get_rank(), distributed.get_world_size())
 
 
-def added_up(tensor: Tensor) -> Tensor:
-    """The sum over the team, in place."""
-    if team().size > 1:
+def all_reduce_sum(tensor: Tensor) -> Tensor:
+    """Add a tensor up over the group, in place, and return it."""
+    if process_group().size > 1:
         distributed.all_reduce(tensor)
     return tensor
 
 
-def add_up_gradients(parameters: Iterable[nn.Parameter]) -> None:
-    """One message for all of them: the models are small."""
-    if team().size == 1:
+def all_reduce_gradients(parameters: Iterable[nn.Parameter]) -> None:
+    """Add all gradients up over the group, in one message: the models are small."""
+    if process_group().size == 1:
         return
     present = [parameter for parameter in parameters if parameter.requires_grad]
     gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in present]
-    flat = added_up(torch.cat([gradient.flatten() for gradient in gradients]))
+    flat = all_reduce_sum(torch.cat([gradient.flatten() for gradient in gradients]))
     for parameter, part in zip(present, torch.split(flat, [p.numel() for p in present]), strict=True):
         parameter.grad = part.view_as(parameter)
 
 
-def whole_batch(shape: Sequence[int], draw: Callable[..., Tensor]) -> Tensor:
-    """Random numbers for this process's part of a batch, out of those that one process would draw for all of it."""
-    images = int(added_up(torch.tensor(shape[0])))
-    return team().part(draw(images, *shape[1:]))
+def sample_shard(shape: Sequence[int], sample: Callable[..., Tensor]) -> Tensor:
+    """Return random numbers for this process's shard of a batch, out of those that one process would sample for all.
 
-
-def chosen_vectors(flat: Tensor, per_image: int, wanted: int) -> Tensor:
-    """Vectors of the whole batch, chosen at random, the same for all of the team. (N, D) -> (wanted, D)
-
-    `flat` holds this process's part, `per_image` vectors for each image.
+    `shape` is the shard's, `sample` gives numbers of a shape, as `torch.randn` does.
     """
-    if wanted == 0:
+    images = int(all_reduce_sum(torch.tensor(shape[0])))
+    return process_group().shard(sample(images, *shape[1:]))
+
+
+def choose_vectors(flat: Tensor, per_image: int, number: int) -> Tensor:
+    """Choose vectors of the whole batch at random, the same in every process. (N, D) -> (number, D)
+
+    `flat` holds this process's shard, `per_image` vectors for each image.
+    """
+    if number == 0:
         return flat[:0]
-    ours = team()
-    total = int(added_up(torch.tensor(len(flat))))
-    place = torch.randint(total, (wanted,))  # drawn alike on every device
+    group = process_group()
+    total = int(all_reduce_sum(torch.tensor(len(flat))))
+    place = torch.randint(total, (number,))  # sampled alike on every device
     image, within = place // per_image, place % per_image
-    mine = (image % ours.size) == ours.rank
-    local = torch.where(mine, (image // ours.size) * per_image + within, 0).to(flat.device)
-    chosen = flat[local] if len(flat) else flat.new_zeros(wanted, flat.shape[1])
-    return added_up(chosen * mine.to(flat.device)[:, None].to(flat.dtype))
+    mine = (image % group.size) == group.rank
+    local = torch.where(mine, (image // group.size) * per_image + within, 0).to(flat.device)
+    chosen = flat[local] if len(flat) else flat.new_zeros(number, flat.shape[1])
+    return all_reduce_sum(chosen * mine.to(flat.device)[:, None].to(flat.dtype))

@@ -1,7 +1,7 @@
 """A small network that corrects a prediction without looking at the cell it predicts.
 
 Features of other slices go through a U-Net of three levels, which sees shapes. Features of the cell's own slice hold
-its neighbours' noise, and each neighbour's hold the cell's own: so they are joined by 1 x 1 convolutions only, and
+the noise of the cells around it, and theirs hold the cell's own: so they are joined by 1 x 1 convolutions only, and
 what a cell is told never depends on its own noisy count.
 """
 
@@ -19,7 +19,7 @@ _LEVELS_APART = 4  # pixels of the first level along the side of one of the last
 
 
 class Correction(NamedTuple):
-    """Numbers without bounds, 0 in a new network. (B, M, M) each"""
+    """What the network says of each cell: numbers without bounds, 0 in a new network. (B, M, M) each"""
 
     mean: Tensor
     dispersion: Tensor
@@ -27,13 +27,15 @@ class Correction(NamedTuple):
 
 
 class BlindspotNetwork(nn.Module):
-    """Others (B, C, M, M) and own (B, D, M, M) features to a correction, for any M."""
+    """Features of other slices (B, C, M, M) and of the own slice (B, D, M, M) to a correction, for any M."""
 
     def __init__(self, others: int, own: int) -> None:
         super().__init__()
         first, second, third = _WIDTHS
-        self.down = nn.ModuleList([_block(others, first), _block(first, second), _block(second, third)])
-        self.up = nn.ModuleList([_block(second + third, second), _block(first + second, first)])
+        self.down = nn.ModuleList(
+            [_build_block(others, first), _build_block(first, second), _build_block(second, third)]
+        )
+        self.up = nn.ModuleList([_build_block(second + third, second), _build_block(first + second, first)])
         self.head = nn.Sequential(
             nn.Conv2d(first + others + own, _HEAD, 1), nn.SiLU(), nn.Conv2d(_HEAD, _HEAD, 1), nn.SiLU()
         )
@@ -48,18 +50,18 @@ class BlindspotNetwork(nn.Module):
         fine = self.down[0](others)  # (B, 16, M, M)
         middle = self.down[1](F.avg_pool2d(fine, 2))  # (B, 24, M/2, M/2)
         coarse = self.down[2](F.avg_pool2d(middle, 2))  # (B, 32, M/4, M/4)
-        middle = self.up[0](torch.cat([middle, _twice(coarse)], dim=1))
-        fine = self.up[1](torch.cat([fine, _twice(middle)], dim=1))
-        found = self.last(self.head(torch.cat([fine, others, own], dim=1)))[..., :height, :width]
-        return Correction(*found.unbind(dim=1))
+        middle = self.up[0](torch.cat([middle, _upsample(coarse)], dim=1))
+        fine = self.up[1](torch.cat([fine, _upsample(middle)], dim=1))
+        correction = self.last(self.head(torch.cat([fine, others, own], dim=1)))[..., :height, :width]
+        return Correction(*correction.unbind(dim=1))
 
 
-def _block(inside: int, outside: int) -> nn.Sequential:
+def _build_block(inside: int, outside: int) -> nn.Sequential:
     return nn.Sequential(
         nn.Conv2d(inside, outside, 3, padding=1), nn.SiLU(), nn.Conv2d(outside, outside, 3, padding=1), nn.SiLU()
     )
 
 
-def _twice(x: Tensor) -> Tensor:
-    """As large again along each side."""
+def _upsample(x: Tensor) -> Tensor:
+    """Make an image twice as large along each side."""
     return F.interpolate(x, scale_factor=2, mode="bilinear", align_corners=False)

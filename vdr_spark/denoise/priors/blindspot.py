@@ -19,15 +19,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.optim import Adam
 
+from vdr_spark.arrays import Slices
 from vdr_spark.config.settings import BlindspotSettings
-from vdr_spark.denoise.estimation.evenly_spaced import spread_slices
 from vdr_spark.denoise.estimation.likelihood import Axis
 from vdr_spark.denoise.estimation.marginal import MarginalLikelihood
 from vdr_spark.denoise.networks.checkpoint import Identity, resume, save_checkpoint, write_training_log
 from vdr_spark.denoise.networks.unet import BlindspotNetwork, Correction
 from vdr_spark.denoise.priors.features import Features
-from vdr_spark.denoise.priors.local_mean import smoothed
 from vdr_spark.denoise.priors.regression import Regression
+from vdr_spark.denoise.statistics.local_mean import local_mean
+from vdr_spark.denoise.statistics.subsets import evenly_spaced
 from vdr_spark.privacy.mechanism import Noise
 from vdr_spark.progress import NullProgress, Progress
 
@@ -37,11 +38,8 @@ _SMALLEST_MEAN = 1e-3  # pings
 _LARGEST_CORRECTION = 1.5  # of the logarithm of a mean
 _USUAL_DISPERSION, _DISPERSION_REACH = math.log(2), 2.5  # logarithms
 _USUAL_TAIL, _TAIL_REACH = -7.0, 5.0  # of the logit of its weight
-_BUSY_CROPS = 0.85  # of crops are drawn where people are; the rest anywhere
-_BUSY_WIDTH = 4.0  # cells, of the map by which they are drawn
-
-Slices = NDArray[np.float32]
-Image = NDArray[np.float32]
+_BUSY_CROPS = 0.85  # of crops are sampled where people are; the rest anywhere
+_BUSY_WIDTH = 4.0  # cells, of the map by which they are sampled
 
 
 def blindspot_prior(
@@ -57,7 +55,7 @@ def blindspot_prior(
     """Predict every cell of a noisy tensor (T, M, M). The folder keeps the training: a killed one is continued."""
     progress = progress or NullProgress()
     view = _View(features, ridge, device)
-    network = _trained(noisy, noise, view, settings, folder, progress)
+    network = _train(noisy, noise, view, settings, folder, progress)
     mean = np.empty_like(noisy)
     with progress.task("denoise: blindspot prior", len(noisy)) as update:
         for t in range(len(noisy)):
@@ -69,7 +67,7 @@ def blindspot_prior(
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _NetworkInput:
     """What the network is given of one slice, or of crops of several."""
 
     others: Tensor  # (B, C, M, M), in units of their noise, asinh
@@ -83,29 +81,29 @@ class _View:
     def __init__(self, features: Features, ridge: Regression, device: torch.device) -> None:
         self._features, self._ridge, self._device = features, ridge, device
 
-    def of(self, t: int) -> _Seen:
-        """Of a whole slice. B = 1; features as half floats, of which many are held."""
+    def of(self, t: int) -> _NetworkInput:
+        """Return the input of a whole slice. B = 1; features as half floats, of which many are held."""
         seen, expected = self._features.of(t), self._features.expected[t]
         log_ridge = np.log(np.maximum(self._ridge.predict(seen.all, expected), _SMALLEST_MEAN))
         changed = log_ridge - np.log(np.maximum(expected, _SMALLEST_MEAN))
         others = np.arcsinh(seen.others / seen.others_noise[:, None, None])
         own = np.arcsinh(seen.own / seen.own_noise[:, None, None])
         own = np.concatenate([own, log_ridge[None], changed[None]])
-        return _Seen(self._tensor(others).half(), self._tensor(own).half(), self._tensor(log_ridge))
+        return _NetworkInput(self._tensor(others).half(), self._tensor(own).half(), self._tensor(log_ridge))
 
     def _tensor(self, values: NDArray[Any]) -> Tensor:
         return torch.from_numpy(values.astype(np.float32))[None].to(self._device)
 
 
-def _log_mean(seen: _Seen, correction: Correction) -> Tensor:
+def _log_mean(seen: _NetworkInput, correction: Correction) -> Tensor:
     return seen.log_ridge + _LARGEST_CORRECTION * torch.tanh(correction.mean)
 
 
-def _trained(
+def _train(
     noisy: Slices, noise: Noise, view: _View, settings: BlindspotSettings, folder: str, progress: Progress
 ) -> BlindspotNetwork:
-    """A network that makes the noisy counts of some slices as probable as it can."""
-    chosen = spread_slices(len(noisy), _SLICES_HELD)
+    """Train a network that makes the noisy counts of some slices as probable as it can."""
+    chosen = evenly_spaced(len(noisy), _SLICES_HELD)
     held = [view.of(t) for t in chosen]
     device = held[0].others.device
     axis = Axis.of(noisy, noise)
@@ -143,7 +141,7 @@ def _train_epoch(
     epochs_done: int,
     settings: BlindspotSettings,
 ) -> float:
-    """Some steps on crops drawn from the epoch's own seed, so that a continued run draws the same. The mean loss."""
+    """Take some steps on crops sampled from the epoch's own seed, as a continued run would. Returns the mean loss."""
     random = np.random.default_rng([settings.seed, epochs_done])
     first = epochs_done * _STEPS_PER_EPOCH
     steps = range(first, min(first + _STEPS_PER_EPOCH, settings.steps))
@@ -151,7 +149,7 @@ def _train_epoch(
     for step in steps:
         for group in optimizer.param_groups:  # less and less, along a cosine
             group["lr"] = settings.learning_rate * 0.5 * (1 + math.cos(math.pi * step / settings.steps))
-        seen, places = crops.draw(random)
+        seen, places = crops.sample(random)
         correction = network(seen.others, seen.own)
         loss = -likelihood.log(
             _log_mean(seen, correction),
@@ -169,23 +167,23 @@ def _train_epoch(
 class _Crops:
     """Squares out of the slices held, most of them where people are."""
 
-    def __init__(self, held: list[_Seen], places: list[Tensor], settings: BlindspotSettings) -> None:
+    def __init__(self, held: list[_NetworkInput], places: list[Tensor], settings: BlindspotSettings) -> None:
         self._held, self._places, self._settings = held, places, settings
         self._size = places[0].shape[0]
-        self._side = min(settings.crop, self._size)
+        self._side = min(settings.crop_size, self._size)
         mean = np.mean([np.exp(seen.log_ridge[0].cpu().numpy()) for seen in held], axis=0)
-        chances = np.sqrt(smoothed(mean, _BUSY_WIDTH)).ravel().astype(np.float64)
+        chances = np.sqrt(local_mean(mean, _BUSY_WIDTH)).ravel().astype(np.float64)
         self._cumulated = np.cumsum(chances / chances.sum())
 
-    def draw(self, random: np.random.Generator) -> tuple[_Seen, Tensor]:
-        """Features and noisy counts of a batch, each crop turned over at random."""
-        parts = [self._crop(random) for _ in range(self._settings.batch)]
+    def sample(self, random: np.random.Generator) -> tuple[_NetworkInput, Tensor]:
+        """Return inputs and places of noisy counts of a batch, each crop flipped at random."""
+        parts = [self._sample_crop(random) for _ in range(self._settings.batch_size)]
         others, own, log_ridge, places = (torch.cat(part) for part in zip(*parts, strict=True))
-        return _Seen(others, own, log_ridge), places
+        return _NetworkInput(others, own, log_ridge), places
 
-    def _crop(self, random: np.random.Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def _sample_crop(self, random: np.random.Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         number = int(random.integers(len(self._held)))
-        south, west = self._corner(random)
+        south, west = self._sample_corner(random)
         rows, columns = slice(south, south + self._side), slice(west, west + self._side)
         seen = self._held[number]
         crop = [
@@ -194,11 +192,11 @@ class _Crops:
             seen.log_ridge[..., rows, columns],
             self._places[number][None, rows, columns],
         ]
-        turned = [axis for axis in (-1, -2) if random.random() < 0.5]
-        others, own, log_ridge, places = (part.flip(turned) if turned else part for part in crop)
+        flipped = [axis for axis in (-1, -2) if random.random() < 0.5]
+        others, own, log_ridge, places = (part.flip(flipped) if flipped else part for part in crop)
         return others, own, log_ridge, places
 
-    def _corner(self, random: np.random.Generator) -> tuple[int, int]:
+    def _sample_corner(self, random: np.random.Generator) -> tuple[int, int]:
         last = self._size - self._side
         if random.random() >= _BUSY_CROPS:
             south, west = random.integers(last + 1, size=2)

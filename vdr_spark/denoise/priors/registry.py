@@ -53,12 +53,12 @@ class Task:
 class Prior:
     """A prediction of every cell's mean (T, M, M), and what there is to say about it.
 
-    `redraw` makes the prediction anew out of other counts, where the model looks at the cell's own; None: it is blind.
+    `reconstruct` makes the prediction out of other counts, where the model looks at the cell's own; None: it is blind.
     """
 
     mean: Slices
     notes: dict[str, Any]
-    redraw: Callable[[Slices], Slices] | None = None
+    reconstruct: Callable[[Slices], Slices] | None = None
 
 
 def _temporal(task: Task) -> Prior:
@@ -101,8 +101,8 @@ def _autoencoder(task: Task, model: str) -> Prior:
         )
         if task.settings.processes > 1:
             train_distributed(task.noisy, task.noise, run, task.settings, task.launcher)
-        redraw, notes = autoencoder_prior(task.noisy, task.noise, run)
-        return Prior(redraw(task.noisy), notes, redraw)
+        reconstruct, notes = autoencoder_prior(task.noisy, task.noise, run)
+        return Prior(reconstruct(task.noisy), notes, reconstruct)
 
 
 def network_run(

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vdr_spark.arrays import Floats, Image, Integers, Slices
 from vdr_spark.progress import NullProgress, Progress
 
 _CLASS_EDGES = (0.05, 1.6, 50.0)  # pings expected in a cell
@@ -20,19 +20,18 @@ _RIDGE = 1e-3  # of each feature's own weight
 _CELLS_PER_WEIGHT = 50  # at least; fewer could be learnt by heart, noise and all
 _LEAST_SHARE = 0.05  # of what was expected, that a prediction never falls below
 
-Slices = NDArray[np.float32]
-Image = NDArray[np.float32]
-Array = NDArray[np.float64]
 FeaturesOf = Callable[[int], Image]
 """The features of a slice by its number, in pings. (C, M, M)"""
 
 
 @dataclass(frozen=True)
 class Regression:
-    weights: Array  # of the features, by how many pings are expected; (classes, C)
+    """Weights of features, for each class of cells by how many pings are expected."""
+
+    weights: Floats  # of the features, by how many pings are expected; (classes, C)
 
     @classmethod
-    def fitted(
+    def fit(
         cls,
         features_of: FeaturesOf,
         expected: Slices,
@@ -41,7 +40,7 @@ class Regression:
         slices: Sequence[int],
         progress: Progress | None = None,
     ) -> Regression:
-        """On the named slices of a tensor, expected and noisy, (T, M, M) each."""
+        """Fit the weights on the named slices of a tensor, expected and noisy, (T, M, M) each."""
         moments = [_Moments() for _ in range(len(_CLASS_EDGES) + 1)]
         with (progress or NullProgress()).task("denoise: regression", len(slices)) as update:
             for number, t in enumerate(slices, start=1):
@@ -52,10 +51,10 @@ class Regression:
                 for of_class, cells in zip(moments, _classes(before), strict=True):
                     of_class.add(features[:, cells], missing[cells], precision[cells])
                 update(number, "")
-        return cls(np.stack([of_class.solved() for of_class in _pooled(moments)]))
+        return cls(np.stack([of_class.solve() for of_class in _pool_sparse(moments)]))
 
     def predict(self, features: Image, expected: Image) -> Image:
-        """Of one slice. (C, M, M), (M, M) -> (M, M)"""
+        """Predict one slice from its features. (C, M, M), (M, M) -> (M, M)"""
         flat, before = _flat(features), expected.ravel()
         predicted = before.copy()
         for weights, cells in zip(self.weights, _classes(before), strict=True):
@@ -68,10 +67,11 @@ class _Moments:
 
     def __init__(self) -> None:
         self._cells = 0
-        self._squares: Array = np.zeros(())  # (C, C)
-        self._products: Array = np.zeros(())  # (C,)
+        self._squares: Floats = np.zeros(())  # (C, C)
+        self._products: Floats = np.zeros(())  # (C,)
 
     def add(self, features: Image, missing: Image, precision: Image) -> None:
+        """Take in cells: their features (C, cells), what is missing, and how well that is known (cells,)."""
         weighted = features * precision  # (C, cells)
         self._cells += features.shape[1]
         self._squares = self._squares + (weighted @ features.T).astype(np.float64)
@@ -85,19 +85,21 @@ class _Moments:
 
     @property
     def are_enough(self) -> bool:
+        """Whether there are cells enough for each weight."""
         return self._cells >= _CELLS_PER_WEIGHT * len(self._products)
 
-    def solved(self) -> Array:
+    def solve(self) -> Floats:
+        """Return the weights, zero where cells are too few. (C,)"""
         if not self.are_enough:
             return np.zeros_like(self._products)
         size = np.sqrt(np.diag(self._squares)) + 1e-12
         relative = self._squares / size / size[:, None] + _RIDGE * np.eye(len(size))
-        weights: Array = np.linalg.solve(relative, self._products / size) / size
+        weights: Floats = np.linalg.solve(relative, self._products / size) / size
         return weights
 
 
-def _pooled(moments: list[_Moments]) -> list[_Moments]:
-    """Classes of too few cells join their neighbours: a few cells' noise could be learnt by heart."""
+def _pool_sparse(moments: list[_Moments]) -> list[_Moments]:
+    """Join classes of too few cells to the next ones: a few cells' noise could be learnt by heart."""
     pooled = list(moments)
     for place in range(len(pooled) - 1, 0, -1):  # from the busiest down
         if not pooled[place].are_enough:
@@ -112,7 +114,7 @@ def _flat(features: Image) -> Image:
     return features.reshape(len(features), -1)
 
 
-def _classes(expected: Image) -> list[NDArray[np.int64]]:
-    """The cells of each class."""
+def _classes(expected: Image) -> list[Integers]:
+    """Return the cells of each class."""
     classes = np.searchsorted(_CLASS_EDGES, expected)
     return [np.flatnonzero(classes == which) for which in range(len(_CLASS_EDGES) + 1)]

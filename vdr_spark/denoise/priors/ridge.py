@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vdr_spark.arrays import Slices
 from vdr_spark.denoise.priors.features import Features
 from vdr_spark.denoise.priors.regression import Regression
 from vdr_spark.privacy.mechanism import Noise
 from vdr_spark.progress import NullProgress, Progress
 
-Slices = NDArray[np.float32]
-
 
 def fit_ridge(features: Features, noisy: Slices, noise: Noise, progress: Progress | None = None) -> Regression:
-    """The regression of a noisy tensor (T, M, M) on all its features."""
-    return Regression.fitted(
-        lambda t: features.of(t).all, features.expected, noisy, noise.variance, features.to_learn_from, progress
+    """Fit the regression of a noisy tensor (T, M, M) on all its features."""
+    return Regression.fit(
+        lambda t: features.of(t).all, features.expected, noisy, noise.variance, features.training_slices, progress
     )
 
 

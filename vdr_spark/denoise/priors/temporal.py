@@ -12,12 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vdr_spark.denoise.estimation.evenly_spaced import spread_slices
-from vdr_spark.denoise.priors.activity import slice_activity
-from vdr_spark.denoise.priors.leave_one_out import OtherSlices
-from vdr_spark.denoise.priors.local_mean import neighbours, smoothed
+from vdr_spark.arrays import Slices
+from vdr_spark.denoise.statistics.activity import estimate_activity
+from vdr_spark.denoise.statistics.local_mean import local_mean, local_mean_excluding_self
+from vdr_spark.denoise.statistics.subsets import LeaveOneOut, evenly_spaced
 from vdr_spark.progress import NullProgress, Progress
 
 _WIDTHS = (
@@ -34,8 +33,6 @@ _WIDTHS = (
 )  # of the Gaussian, in cells; steps of about sqrt(2)
 _SLICES_FOR_CHOICE = 12  # the choice of one number needs no more
 
-Slices = NDArray[np.float32]
-
 
 @dataclass(frozen=True)
 class TemporalPrior:
@@ -49,7 +46,7 @@ class TemporalPrior:
 def temporal_prior(noisy: Slices, noise_variance: float, progress: Progress | None = None) -> TemporalPrior:
     """Predict every slice of a noisy tensor (T, M, M) from the other ones."""
     predictions = _Predictions(noisy, noise_variance)
-    chosen = spread_slices(len(noisy), _SLICES_FOR_CHOICE)
+    chosen = evenly_spaced(len(noisy), _SLICES_FOR_CHOICE)
     risks = {}
     with (progress or NullProgress()).task("denoise: temporal prior", len(_WIDTHS) + len(noisy)) as update:
         for done, width in enumerate(_WIDTHS[1:] if len(noisy) == 1 else _WIDTHS):
@@ -69,11 +66,11 @@ class _Predictions:
 
     def __init__(self, noisy: Slices, noise_variance: float) -> None:
         self._noisy = noisy
-        self._others = OtherSlices(noisy, slice_activity(noisy, noise_variance))
+        self._leave_one_out = LeaveOneOut(noisy, estimate_activity(noisy, noise_variance))
 
     def of(self, t: int, width: float) -> Slices:
-        """(M, M)"""
+        """Return the prediction of slice t, smoothed. (M, M)"""
         if len(self._noisy) == 1:
-            return neighbours(self._noisy[0], width)
-        predicted: Slices = np.float32(self._others.activity[t]) * smoothed(self._others.rate(t), width)
+            return local_mean_excluding_self(self._noisy[0], width)
+        predicted: Slices = np.float32(self._leave_one_out.activity[t]) * local_mean(self._leave_one_out.rate(t), width)
         return predicted

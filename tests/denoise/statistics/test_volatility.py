@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.denoise.priors.test_temporal import NOISE, with_noise
-from vdr_spark.denoise.priors.volatility import Volatility
+from vdr_spark.denoise.statistics.volatility import Volatility
 
 
 def test_what_changes_is_told_from_what_is_steady() -> None:

@@ -7,39 +7,36 @@ volatility at slice t is judged by the other slices, so nothing of the cell's ow
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vdr_spark.denoise.priors.activity import slice_activity
-from vdr_spark.denoise.priors.leave_one_out import OtherSlices
-from vdr_spark.denoise.priors.local_mean import smoothed
+from vdr_spark.arrays import Image, Slices
+from vdr_spark.denoise.statistics.activity import estimate_activity
+from vdr_spark.denoise.statistics.local_mean import local_mean
+from vdr_spark.denoise.statistics.subsets import LeaveOneOut
 
 _WIDTH = 1.0  # cells, over which it is averaged
 _SMALLEST_MEAN = 0.03  # pings; below, a relative change says nothing
 
-Slices = NDArray[np.float32]
-Image = NDArray[np.float32]
-
 
 class Volatility:
-    """Of a noisy tensor of at least 3 slices, (T, M, M)."""
+    """The volatility of the cells of a noisy tensor of at least 3 slices, (T, M, M)."""
 
     def __init__(self, noisy: Slices, noise_variance: float) -> None:
         self._noisy, self._variance = noisy, noise_variance
-        self._others = OtherSlices(noisy, slice_activity(noisy, noise_variance))
+        self._others = LeaveOneOut(noisy, estimate_activity(noisy, noise_variance))
         self._squares = np.zeros(noisy.shape[1:])
         for counts in noisy:
             self._squares += np.square(counts, dtype=np.float64)
         self._last: tuple[int, Image] | None = None
 
     def of(self, t: int) -> Image:
-        """The squared coefficient of variation of each cell over the slices other than t; may be below zero. (M, M)"""
+        """Return each cell's squared coefficient of variation over the slices other than t, at times below 0. (M, M)"""
         if self._last is not None and self._last[0] == t:
             return self._last[1]
         rate = self._others.rate(t)
         own, explained = (np.square(image, dtype=np.float64) for image in (self._noisy[t], rate))
         unexplained = self._squares - own - explained * self._others.weight(t)  # of least squares on the activity
-        variance = smoothed(unexplained / (len(self._noisy) - 2) - self._variance, _WIDTH)
-        mean = np.maximum(smoothed(rate, _WIDTH), _SMALLEST_MEAN)
+        variance = local_mean(unexplained / (len(self._noisy) - 2) - self._variance, _WIDTH)
+        mean = np.maximum(local_mean(rate, _WIDTH), _SMALLEST_MEAN)
         relative: Image = (variance / mean**2).astype(np.float32)
         self._last = t, relative
         return relative

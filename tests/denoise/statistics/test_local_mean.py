@@ -1,9 +1,9 @@
-"""Means of neighbours hold nothing of the cell itself, at the edges neither."""
+"""Means of local_mean_excluding_self hold nothing of the cell itself, at the edges neither."""
 
 import numpy as np
 import pytest
 
-from vdr_spark.denoise.priors.local_mean import neighbours, noise_left, smoothed
+from vdr_spark.denoise.statistics.local_mean import local_mean, local_mean_excluding_self, remaining_variance
 
 
 @pytest.mark.parametrize("width", [0.6, 1.0, 4.0, 12.0])
@@ -12,21 +12,23 @@ def test_blind_to_the_cell_itself(width: float, cell: tuple[int, int]) -> None:
     image = np.random.default_rng(0).normal(size=(20, 20)).astype(np.float32)
     changed = image.copy()
     changed[cell] += 1000
-    before, after = neighbours(image, width), neighbours(changed, width)
+    before, after = local_mean_excluding_self(image, width), local_mean_excluding_self(changed, width)
     assert after[cell] == pytest.approx(before[cell], abs=2e-3)
     assert abs(after - before).max() > 1
 
 
 def test_even_country_stays_even() -> None:
     even = np.full((20, 20), 7, np.float32)
-    np.testing.assert_allclose(neighbours(even, 3.0), 7, rtol=1e-5)
-    np.testing.assert_allclose(smoothed(even, 3.0), 7, rtol=1e-5)
-    assert smoothed(even, 0) is even
+    np.testing.assert_allclose(local_mean_excluding_self(even, 3.0), 7, rtol=1e-5)
+    np.testing.assert_allclose(local_mean(even, 3.0), 7, rtol=1e-5)
+    assert local_mean(even, 0) is even
 
 
 @pytest.mark.parametrize("width", [0.0, 1.0, 4.0])
 def test_noise_left_is_the_variance_of_the_mean(width: float) -> None:
     noise = np.random.default_rng(1).normal(size=(600, 600)).astype(np.float32)
-    assert smoothed(noise, width).var() == pytest.approx(noise_left(width), rel=0.15)
+    assert local_mean(noise, width).var() == pytest.approx(remaining_variance(width), rel=0.15)
     if width:
-        assert neighbours(noise, width).var() == pytest.approx(noise_left(width, with_own=False), rel=0.15)
+        assert local_mean_excluding_self(noise, width).var() == pytest.approx(
+            remaining_variance(width, with_self=False), rel=0.15
+        )

@@ -42,7 +42,7 @@ for job in ("synth", "release"):
 """
 
 
-def test_spark_submit(spark: SparkSession, tmp_path: Path) -> None:
+def test_spark_submit(tmp_path: Path) -> None:
     submit = [
         str(BIN / "spark-submit"),
         *("--packages", f"io.delta:delta-spark_2.13:{version('delta-spark')}"),

@@ -18,7 +18,7 @@ from vdr_spark.storage.tables import CELLS, LEDGER, NOISY_SLICES, RELEASES, Tabl
 TABLES = "out/demo/tables"
 
 
-def test_an_independent_reader_sees_every_cell(in_demo_folder: Path, spark: SparkSession) -> None:
+def test_an_independent_reader_sees_every_cell(in_demo_folder: Path) -> None:
     release = read_release("out/demo")
     files = DeltaTable(str(in_demo_folder / TABLES / "cells")).file_uris()
     query = "SELECT count(*), count(DISTINCT (slice, y, x)), sum(count), min(deviation) FROM read_parquet(?)"

@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.test_app import call
 from tests.conftest import ROOT, small_overrides
+from tests.plans import grid_of, release_id_of
 from tests.release.hand_made import hand_made
 from tests.release.published import write_tables
 from vdr_spark.config import load_config
@@ -31,9 +32,9 @@ def arguments(tmp_path: Path) -> list[str]:
     """The configuration of a small release that is published, as a person would write it."""
     overrides = small_overrides(tmp_path)
     config = load_config(ROOT / "conf/demo.yaml", overrides)
-    grid = config.domain
+    grid = grid_of(config)
     counts = np.random.default_rng(0).gamma(2, 30, size=grid.shape)
-    release = hand_made(counts, None, grid.slice_seconds, grid.box, grid.start, release_id=config.release_id)
+    release = hand_made(counts, None, grid.slice_seconds, grid.box, grid.start, release_id=release_id_of(config))
     write_tables(config.output, release)
     return [str(ROOT / "conf/demo.yaml"), *(part for text in overrides for part in ("--set", text))]
 

@@ -28,7 +28,7 @@ def write(path: Path, numbers: list[int | None], values: list | None = None, row
     table = pa.table(
         {
             "slice": pa.array(numbers, pa.int32()),
-            "values": pa.array(values, pa.list_(pa.int64())),
+            "counts": pa.array(values, pa.list_(pa.int64())),
             "release_id": pa.array(["x"] * len(numbers), pa.string()),
         }
     )
@@ -105,7 +105,7 @@ def test_rows_that_petastorm_loses_are_noticed(tmp_path: Path, monkeypatch: pyte
         read_slices(files, GRID)
 
 
-@pytest.mark.parametrize("order", [("slice", "values"), ("values", "slice")])
+@pytest.mark.parametrize("order", [("slice", "counts"), ("counts", "slice")])
 def test_petastorm_s_order_of_columns_does_not_matter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: tuple[str, str]
 ) -> None:
@@ -144,7 +144,7 @@ def test_spoilt_values_are_refused(tmp_path: Path, values: list, sentence: str) 
 def test_infinite_values_are_refused(tmp_path: Path) -> None:
     values = TENSOR.astype(float)
     values[3, 4] = np.inf
-    table = pa.table({"slice": pa.array(range(T), pa.int32()), "values": list(values)})
+    table = pa.table({"slice": pa.array(range(T), pa.int32()), "counts": list(values)})
     pq.write_table(table, tmp_path / "part.parquet")
     with pytest.raises(InvalidInput, match=r"slice 3 .*not a finite number"):
         read_slices([str(tmp_path / "part.parquet")], GRID)
@@ -161,7 +161,7 @@ def test_a_file_that_is_gone_or_damaged_is_named(tmp_path: Path) -> None:
 
 def test_a_file_of_another_table_is_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"slice": range(T), "count": range(T)}), tmp_path / "part.parquet")
-    with pytest.raises(InvalidInput, match="lacks the columns values"):
+    with pytest.raises(InvalidInput, match="lacks the columns counts"):
         read_slices([str(tmp_path / "part.parquet")], GRID)
 
 

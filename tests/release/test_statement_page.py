@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.privacy.test_statement import statement
+from tests.release.test_statement import statement
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.release.statement_page import statement_page
 

@@ -68,7 +68,7 @@ START = (
 BOOK = (
     AtCall("collect begins", "before", f"{COLLECT}:collect"),
     AtCall("before looking for a tensor", "before", f"{SLICES}:is_stored"),
-    AtCall("before looking at the input", "before", "vdr_spark.collect.source:source_of"),
+    AtCall("before looking at the input", "before", "vdr_spark.collect.source:open_source"),
     AtCall("before the reservation", "before", f"{LEDGER}.reserve"),
     AtCall("before the ledger is made", "before", CREATE, about=IN_LEDGER),
     AtFile("ledger: a log without a commit", "tables/ledger/_delta_log"),
@@ -92,7 +92,7 @@ DRAW = (
     AtCall("noisy_slices made and empty", "after", CREATE, about=IN_SLICES),
     AtCall("before noise is drawn", "before", APPEND, about=IN_SLICES),
     AtCall("worker: first pings located", "after", "vdr_spark.collect.locate:locate"),
-    AtCall("worker: pings routed", "after", "vdr_spark.collect.buckets:pack_routes"),
+    AtCall("worker: pings in buckets", "after", "vdr_spark.collect.buckets:pack_buckets"),
     AtCall("worker: first counts added up", "after", "vdr_spark.collect.packed_counts:add_up"),
     AtCall("worker: counts of a second task", "after", "vdr_spark.collect.packed_counts:add_up", call=2),
     AtCall("worker: before the first noise", "before", DRAW_NOISE),

@@ -17,9 +17,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark import cloudpickle
 
-from vdr_spark.collect.bounding import Bounding, Counts, Sample, SampleKey, bounding_of
+from vdr_spark.arrays import Integers
+from vdr_spark.collect.bounding import Bounding, Counts, Sample, SampleKey, build_bounding
 from vdr_spark.collect.packed_counts import sum_packed
-from vdr_spark.collect.sorting import Codes, Integers, position_in_run, starts_of_runs
+from vdr_spark.collect.sorting import Codes, count_within_runs, mark_run_starts
 from vdr_spark.config.privacy import PrivacySettings
 from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
 from vdr_spark.privacy.mechanism import Mechanism
@@ -29,7 +30,7 @@ from vdr_spark.workers import ArrowTask
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 MECHANISM = "vdr_spark.collect.stage.mechanism_of"
-BOUNDING = "vdr_spark.collect.stage.bounding_of"
+BOUNDING = "vdr_spark.collect.stage.build_bounding"
 NOISE_ADDER = "vdr_spark.collect.noisy_slices._noise_adder"
 
 
@@ -50,19 +51,19 @@ def noise_in_whole_pings(privacy: PrivacySettings) -> Mechanism:
     return _Multiple(DiscreteLaplace(privacy.scale), privacy.unit)
 
 
-def bound_of_k_plus_1(privacy: PrivacySettings, cells: int, key: SampleKey) -> Bounding:
-    return bounding_of(privacy.model_copy(update={"k": privacy.bound + 1}), cells, key)
+def bound_of_k_plus_1(name: str, k: int, cells: int, key: SampleKey) -> Bounding:
+    return build_bounding(name, k + 1, cells, key)
 
 
-def no_bound(privacy: PrivacySettings, cells: int, key: SampleKey) -> Bounding:
-    return bounding_of(privacy.model_copy(update={"k": 10**9}), cells, key)
+def no_bound(name: str, k: int, cells: int, key: SampleKey) -> Bounding:  # noqa: ARG001
+    return build_bounding(name, 10**9, cells, key)
 
 
-def choice_made_anew(slices: int) -> Callable[[PrivacySettings, int, SampleKey], Bounding]:
+def choice_made_anew(slices: int) -> Callable[[str, int, int, SampleKey], Bounding]:
     """For each slice, as `rand()` in a plan that is evaluated once a slice: k pings on average, up to k in each."""
 
-    def bounding(privacy: PrivacySettings, cells: int, key: SampleKey) -> Bounding:
-        right = bounding_of(privacy, cells, key)
+    def bounding(name: str, k: int, cells: int, key: SampleKey) -> Bounding:
+        right = build_bounding(name, k, cells, key)
         assert isinstance(right, Sample)
         return _Anew(right.k, right.cell_bits, right.key, slices, cells // slices)
 
@@ -117,12 +118,12 @@ class _Anew(Sample):
     slices: int
     cells_per_slice: int
 
-    def counted(self, users: int, code: Codes, words: NDArray[np.uint64]) -> Counts:  # noqa: ARG002
+    def count_cells(self, users: int, code: Codes, packed: NDArray[np.uint64]) -> Counts:  # noqa: ARG002
         rng, kept = np.random.default_rng(), []
-        cells = (words & np.uint64((1 << self.cell_bits) - 1)).view(np.int64)
+        cells = (packed & np.uint64((1 << self.cell_bits) - 1)).view(np.int64)
         for number in range(self.slices):
             order = np.lexsort((rng.random(len(code)), code))
-            chosen = cells[order[position_in_run(starts_of_runs(code[order])) < self.k]]
+            chosen = cells[order[count_within_runs(mark_run_starts(code[order])) < self.k]]
             kept.append(chosen[chosen // self.cells_per_slice == number])
         return np.concatenate(kept), None
 

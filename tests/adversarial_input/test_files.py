@@ -14,7 +14,7 @@ from tests.adversarial_input.pings import NO_NOISE, READERS, K, Small, counted, 
 from tests.plans import grid_of
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import InvalidInput
-from vdr_spark.pings.csv_headers import LONGEST_LINE
+from vdr_spark.pings.csv_headers import MAX_LINE_BYTES
 from vdr_spark.pings.readers import read_pings
 from vdr_spark.spark.session import settings_of_spark
 
@@ -116,8 +116,8 @@ def test_a_column_both_in_text_files_and_in_their_folders_is_refused(spark: Spar
 
 LONG = {
     "30,000 columns": "," * 30_000,
-    "as many as fit": "," * LONGEST_LINE,
-    "one too many": "," * (LONGEST_LINE + 1),
+    "as many as fit": "," * MAX_LINE_BYTES,
+    "one too many": "," * (MAX_LINE_BYTES + 1),
     "three million": "," * 3_000_000,
     "one long id": "v" * 3_000_000,
     "a quote that is never closed": '"' + "v," * 1_000_000,
@@ -147,7 +147,7 @@ def test_a_long_line_across_splits_takes_no_other_line_with_it(
     """Hadoop reads a file in stretches, and each task finds by itself where the lines of its stretch begin."""
     config = small_config(*NO_NOISE, "input.format=csv")
     cells = list(range(500))
-    for length in (LONGEST_LINE, LONGEST_LINE + 3, 3 << 20):
+    for length in (MAX_LINE_BYTES, MAX_LINE_BYTES + 3, 3 << 20):
         others = [line for user in ("u", "w") for line in lines(config, user, cells)]
         write_text(config, "part.csv", [HEADER, *others[:500], "," * length, *others[500:]])
         with settings_of_spark(spark, {"spark.sql.files.maxPartitionBytes": str(size)}):
@@ -159,7 +159,7 @@ def test_a_long_line_across_splits_takes_no_other_line_with_it(
 def test_a_header_as_long_as_may_be(spark: SparkSession, small_config: Small, end: str) -> None:
     """It is compared and read, or it is refused: were it skipped, a person's row would be the header."""
     config = small_config(*NO_NOISE, "input.format=csv")
-    long = "x" * (LONGEST_LINE - len(HEADER) - 1) + "," + HEADER
+    long = "x" * (MAX_LINE_BYTES - len(HEADER) - 1) + "," + HEADER
     file = write_text(config, "part.csv", [])
     for header in (long, "\ufeff" + long[3:]):
         file.write_bytes(end.join([header, f"x,{lines(config, 'u', [3])[0]}"]).encode())

@@ -116,7 +116,7 @@ def test_every_ping_is_equally_likely_exact_duplicates_too(copies: list[int], k:
         _, packed = pack_pings(sample, numbers, key)
         cells, _ = sample.count_cells(1, np.zeros(len(packed), np.int32), packed)
         kept += np.bincount(cells, minlength=len(copies))
-    # Drawn without putting back, so the counts vary less than a multinomial's by this factor.
+    # Sampled without replacement, so the counts vary less than a multinomial's by this factor.
     narrower = (sum(copies) - k) / (sum(copies) - 1)
     statistic = (((kept - runs * k * share) ** 2) / (runs * k * share)).sum() / narrower
     assert chi2.sf(statistic, len(copies) - 1) > 1e-4

@@ -29,11 +29,11 @@ def estimate(most: int, share: str = "1/10") -> str:
 def test_a_user_counts_for_at_most_so_many() -> None:
     clip = Clip(most=10)
     # Two users in one chunk, the first of them in another one too.
-    sizes, words = clip.condensed(np.array([7, 3]), np.ones(10, np.uint64))
-    more_sizes, more_words = clip.condensed(np.array([6]), np.ones(6, np.uint64))
+    sizes, packed = clip.prune(np.array([7, 3]), np.ones(10, np.uint64))
+    more_sizes, more_packed = clip.prune(np.array([6]), np.ones(6, np.uint64))
     assert sizes.tolist() == [1, 1]
     assert more_sizes.tolist() == [1]
-    cells, amounts = clip.counted(2, np.array([0, 1, 0]), np.concatenate([words, more_words]))
+    cells, amounts = clip.count_cells(2, np.array([0, 1, 0]), np.concatenate([packed, more_packed]))
     assert cells.tolist() == [0]
     assert amounts is not None
     assert amounts.tolist() == [10 + 3]

@@ -92,7 +92,7 @@ DRAW = (
     AtCall("noisy_slices made and empty", "after", CREATE, about=IN_SLICES),
     AtCall("before noise is drawn", "before", APPEND, about=IN_SLICES),
     AtCall("worker: first pings located", "after", "vdr_spark.collect.locate:locate"),
-    AtCall("worker: pings routed", "after", "vdr_spark.collect.buckets:pack_routes"),
+    AtCall("worker: pings in buckets", "after", "vdr_spark.collect.buckets:pack_buckets"),
     AtCall("worker: first counts added up", "after", "vdr_spark.collect.packed_counts:add_up"),
     AtCall("worker: counts of a second task", "after", "vdr_spark.collect.packed_counts:add_up", call=2),
     AtCall("worker: before the first noise", "before", DRAW_NOISE),

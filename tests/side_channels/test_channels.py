@@ -23,7 +23,7 @@ from tests.plans import collect, grid_of
 from vdr_spark.collect.bounding import Sample, SampleKey
 from vdr_spark.collect.locate import Located
 from vdr_spark.collect.noisy_tensor import NoisyTensor
-from vdr_spark.collect.source import ThroughSpark
+from vdr_spark.collect.source import SparkSource
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import JobFailed
 from vdr_spark.progress import Update
@@ -164,7 +164,7 @@ def test_an_exception_in_a_worker_quotes_nobody(
     spark: SparkSession, small_config: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Clumsy(Sample):
-        def words(self, pings: Located, user_hash: NDArray[np.uint64]) -> NDArray[np.uint64]:  # noqa: ARG002
+        def pack(self, pings: Located, user_hash: NDArray[np.uint64]) -> NDArray[np.uint64]:  # noqa: ARG002
             lat = pings.content[0].view(np.float64)[0]
             raise ValueError(f"cannot use {pings.user[0]} at {lat}")
 
@@ -173,7 +173,7 @@ def test_an_exception_in_a_worker_quotes_nobody(
     monkeypatch.setattr("vdr_spark.collect.stage.build_bounding", lambda *_: Clumsy(5, 11, SampleKey.seeded(1)))
     seen = failure_of(spark, config)
     assert "ValueError in workers.py" in seen
-    assert "words" in seen  # where in the code it was
+    assert "pack" in seen  # where in the code it was
     for where in (seen, log_of_java(spark)):
         assert CANARY not in where
         assert str(grid_of(config).latitudes()[0])[:8] not in where
@@ -187,9 +187,9 @@ def test_an_exception_of_spark_quotes_nobody(
 
     config = small_config("input.reader=spark")
     write_pings(config.input.path, grid_of(config), [(CANARY, 7)])
-    honest = ThroughSpark.map
+    honest = SparkSource.map
     monkeypatch.setattr(
-        ThroughSpark, "map", lambda self, *rest: honest(ThroughSpark(clumsy(self.pings), self.grids), *rest)
+        SparkSource, "map", lambda self, *rest: honest(SparkSource(clumsy(self.pings), self.grids), *rest)
     )
     seen = failure_of(spark, config)
     assert "CAST_INVALID_INPUT" in seen

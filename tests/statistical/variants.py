@@ -18,9 +18,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark import cloudpickle
 
+from vdr_spark.arrays import Integers
 from vdr_spark.collect.bounding import Bounding, Counts, Sample, SampleKey, build_bounding
 from vdr_spark.collect.packed_counts import sum_packed
-from vdr_spark.collect.sorting import Codes, Integers, position_in_run, starts_of_runs
+from vdr_spark.collect.sorting import Codes, count_within_runs, mark_run_starts
 from vdr_spark.plan import Plan
 from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
 from vdr_spark.privacy.mechanism import Mechanism, Noise
@@ -128,12 +129,12 @@ class _Anew(Sample):
     slices: int
     cells_per_slice: int
 
-    def counted(self, users: int, code: Codes, words: NDArray[np.uint64]) -> Counts:  # noqa: ARG002
+    def count_cells(self, users: int, code: Codes, packed: NDArray[np.uint64]) -> Counts:  # noqa: ARG002
         rng, kept = np.random.default_rng(), []
-        cells = (words & np.uint64((1 << self.cell_bits) - 1)).view(np.int64)
+        cells = (packed & np.uint64((1 << self.cell_bits) - 1)).view(np.int64)
         for number in range(self.slices):
             order = np.lexsort((rng.random(len(code)), code))
-            chosen = cells[order[position_in_run(starts_of_runs(code[order])) < self.k]]
+            chosen = cells[order[count_within_runs(mark_run_starts(code[order])) < self.k]]
             kept.append(chosen[chosen // self.cells_per_slice == number])
         return np.concatenate(kept), None
 
@@ -142,6 +143,6 @@ def _adder(cells_per_slice: int, noisy: Callable[[Integers], Integers]) -> Arrow
     def add(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number, counts in sorted(sum_packed(batches, cells_per_slice).items()):
             columns = [pa.array([number], pa.int32()), pa.array([noisy(counts)], pa.list_(pa.int64()))]
-            yield pa.RecordBatch.from_arrays(columns, names=["slice", "values"])
+            yield pa.RecordBatch.from_arrays(columns, names=["slice", "counts"])
 
     return add

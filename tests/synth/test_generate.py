@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from pathlib import Path
 
 import numpy as np
@@ -37,10 +38,13 @@ def write_pings_of(spark: SparkSession, settings: ReleaseConfig) -> bool:
     return write_synthetic(spark, settings, grid_of(settings))
 
 
-def fingerprint(pings: DataFrame) -> tuple[object, ...]:
-    """Number of rows, and a sum of row hashes that does not see their order."""
+def fingerprints(*frames: DataFrame) -> list[tuple[object, ...]]:
+    """Number of rows, and a sum of row hashes that does not see their order; of all frames in one job."""
     hashed = F.xxhash64("user_id", "lat", "lon", "ts").cast("decimal(38,0)")
-    return tuple(pings.agg(F.count("*"), F.sum(hashed), F.count_distinct("user_id")).first() or ())
+    labelled = [pings.withColumn("frame", F.lit(number)) for number, pings in enumerate(frames)]
+    by_frame = reduce(DataFrame.unionByName, labelled).groupBy("frame")
+    found = by_frame.agg(F.count("*"), F.sum(hashed), F.count_distinct("user_id")).orderBy("frame").collect()
+    return [tuple(row)[1:] for row in found]
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -58,10 +62,9 @@ def test_the_same_pings_however_the_work_is_cut(
     monkeypatch.setattr(generate, "_BLOCKS_PER_TASK", 1)
     more = synthesize(spark, settings.synth, grid_of(settings))
     assert many.rdd.getNumPartitions() != more.rdd.getNumPartitions()
-    found = fingerprint(many)
-    assert found == fingerprint(more)
-    other = settings.synth.model_copy(update={"seed": 6})
-    assert found != fingerprint(synthesize(spark, other, grid_of(settings)))
+    other = synthesize(spark, settings.synth.model_copy(update={"seed": 6}), grid_of(settings))
+    found = fingerprints(many, more, other)
+    assert found[0] == found[1] != found[2]
 
 
 def test_the_settings_are_kept(spark: SparkSession, tmp_path: Path) -> None:
@@ -122,20 +125,21 @@ def test_written_once_and_read_back(spark: SparkSession, tmp_path: Path) -> None
     first = files(tmp_path / "p")
     assert "_SUCCESS" in first
     assert given.synth is not None
-    assert fingerprint(read_pings(spark, given.input)) == fingerprint(synthesize(spark, given.synth, grid_of(given)))
+    written, made = fingerprints(read_pings(spark, given.input), synthesize(spark, given.synth, grid_of(given)))
+    assert written == made
     assert not write_pings_of(spark, given)
     assert files(tmp_path / "p") == first
 
 
 def test_a_killed_run_is_mended(spark: SparkSession, tmp_path: Path) -> None:
-    given = config(tmp_path / "p")
+    given = config(tmp_path / "p", synth={"pings": 2_000, "cutoff": 100})
     write_pings_of(spark, given)
-    whole = fingerprint(read_pings(spark, given.input))
+    whole = fingerprints(read_pings(spark, given.input))
     (tmp_path / "p" / "_SUCCESS").unlink()
     next((tmp_path / "p").glob("part-*")).unlink()
     (tmp_path / "p" / "_temporary" / "0").mkdir(parents=True)
     write_pings_of(spark, given)
-    assert fingerprint(read_pings(spark, given.input)) == whole
+    assert fingerprints(read_pings(spark, given.input)) == whole
 
 
 def test_a_users_data_are_never_touched(spark: SparkSession, tmp_path: Path) -> None:

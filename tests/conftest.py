@@ -68,7 +68,13 @@ LONGEST_FIRST = (
     "side_channels/test_channels.py",
 )
 # These files share a demo (the fixture `demo_folder`): one process runs it, for all of them.
-OVER_THE_DEMO = ("cli/test_app.py", "cli/test_demo.py", "test_readme.py")
+OVER_THE_DEMO = (
+    "cli/test_app.py",
+    "cli/test_demo.py",
+    "release/test_publish.py",
+    "release/test_read.py",
+    "test_readme.py",
+)
 
 
 def file_of(nodeid: str) -> str:
@@ -78,8 +84,11 @@ def file_of(nodeid: str) -> str:
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        for fixture in MARKS_BY_FIXTURE.keys() & set(getattr(item, "fixturenames", ())):
+        fixtures = set(getattr(item, "fixturenames", ()))
+        for fixture in MARKS_BY_FIXTURE.keys() & fixtures:
             item.add_marker(MARKS_BY_FIXTURE[fixture])
+        if "demo_folder" in fixtures and file_of(item.nodeid) not in OVER_THE_DEMO:
+            raise pytest.UsageError(f"{item.nodeid} uses the demo: name its file in OVER_THE_DEMO (tests/conftest.py)")
     rank = {file: place for place, file in enumerate((*LONGEST_FIRST, *OVER_THE_DEMO))}
     items.sort(key=lambda item: rank.get(file_of(item.nodeid), len(rank)))
 

@@ -37,5 +37,5 @@ def test_a_release_that_is_killed_again_and_again_draws_and_pays_once(
     check_in_the_end(spark, release.config, tensor)
     # A person sees our lines, not Ivy's and log4j's.
     assert "publish: write Delta tables" in again.stderr
-    for noise in (":: loading settings", "WARN", "log4j", "FutureWarning", "Stage 0:"):
+    for noise in (":: loading settings", " WARN ", "log4j", "FutureWarning", "Stage 0:"):
         assert noise not in again.stdout + again.stderr

@@ -13,7 +13,7 @@ from vdr_spark.report.canvas import new_figure, put_title, save
 RED = np.array([0xC1, 0x12, 0x1F])
 
 
-def draw(path: str, protected: bool) -> None:
+def plot(path: str, protected: bool) -> None:
     figure = new_figure(4, 2)
     put_title(figure, "Anything")
     figure.subplots().plot([1, 2], [3, 4])
@@ -21,8 +21,8 @@ def draw(path: str, protected: bool) -> None:
 
 
 def test_the_mark_is_a_readable_band_below_the_picture(tmp_path, look) -> None:
-    draw(f"{tmp_path}/clean.png", protected=True)
-    draw(f"{tmp_path}/marked.png", protected=False)
+    plot(f"{tmp_path}/clean.png", protected=True)
+    plot(f"{tmp_path}/marked.png", protected=False)
     clean, marked = look(f"{tmp_path}/clean.png"), look(f"{tmp_path}/marked.png")
     band = marked[clean.shape[0] + 3 :]  # the picture grew by it
     assert band.shape[0] > 40
@@ -43,7 +43,7 @@ def test_no_picture_goes_past_the_mark() -> None:
 
 
 def test_writes_to_a_url_and_makes_its_folder(look) -> None:
-    draw("memory://some/new/folder/picture.png", protected=True)
+    plot("memory://some/new/folder/picture.png", protected=True)
     assert look("memory://some/new/folder/picture.png").std() > 5
 
 

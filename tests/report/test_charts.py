@@ -62,7 +62,7 @@ def test_forecast_plot_shows_the_past_and_the_future(horizon: int, city, tmp_pat
     assert columns.min() >= past.max() - 12  # the forecast begins where the release ends
 
 
-def test_forecast_of_a_single_slice_is_drawn(city, tmp_path, look) -> None:
+def test_forecast_of_a_single_slice_is_plotted(city, tmp_path, look) -> None:
     single = replace(city, counts=city.counts[:1], grid=replace(city.grid, slices=1))
     plot_forecast(single, forecast(single, CENTRE, 2), f"{tmp_path}/f.png")
     assert pixels(look(f"{tmp_path}/f.png")[100:], PLUM) > 10

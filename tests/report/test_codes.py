@@ -14,12 +14,12 @@ GRID = Grid(Box(29, -96, 30, -95), 80, datetime(2020, 1, 1, tzinfo=UTC), 3600, 1
 
 def layers(side: int) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(0)
-    drawn = rng.gamma(0.5, 4, (side, side))
-    return {"true": drawn, "noisy": drawn + rng.laplace(size=drawn.shape), "drawn": drawn}
+    plotted = rng.gamma(0.5, 4, (side, side))
+    return {"true": plotted, "noisy": plotted + rng.laplace(size=plotted.shape), "plotted": plotted}
 
 
 @pytest.mark.parametrize("side", [2, 18, 80])
-def test_it_is_drawn_for_any_side_and_marked(side: int, tmp_path, look) -> None:
+def test_it_is_plotted_for_any_side_and_marked(side: int, tmp_path, look) -> None:
     grid = Grid(GRID.box, side, GRID.start, 3600, 1)
     codes = np.random.default_rng(1).integers(0, 9, (-(-side // 4), -(-side // 4)))
     for protected in (True, False):
@@ -47,9 +47,9 @@ def test_the_neighbourhood_has_the_cells_of_the_map() -> None:
     assert cut.cell_metres == pytest.approx(GRID.cell_metres, rel=0.01)
 
 
-def test_codes_are_ranked_by_what_is_drawn_where_they_stand() -> None:
+def test_codes_are_ranked_by_what_is_plotted_where_they_stand() -> None:
     codes = np.array([[7, 2], [2, 5]])
-    drawn = np.kron(np.array([[9.0, 1.0], [1.0, 4.0]]), np.ones((4, 4)))[:7, :7]  # the last row and column stick out
-    ranks, used = _rank_by_busyness(codes, drawn)
+    plotted = np.kron(np.array([[9.0, 1.0], [1.0, 4.0]]), np.ones((4, 4)))[:7, :7]  # the last row and column stick out
+    ranks, used = _rank_by_busyness(codes, plotted)
     assert ranks.tolist() == [[2, 0], [0, 1]]
     assert used == 3

@@ -9,8 +9,8 @@ from vdr_spark.report import maps, plot_day, plot_slices
 
 
 @pytest.fixture
-def drawn(monkeypatch) -> dict[str, list]:
-    """The labels and the layers of the panels that would be drawn; an empty picture is quicker."""
+def plotted(monkeypatch) -> dict[str, list]:
+    """The labels and the layers of the panels that would be plotted; an empty picture is quicker."""
     seen: dict[str, list] = {"titles": [], "layers": []}
 
     def record(_figure, panels, _grid, _columns) -> None:
@@ -52,33 +52,33 @@ def test_scale_bar_has_a_round_length(longest: float, length: float) -> None:
     assert maps._round_length(longest) == pytest.approx(length)
 
 
-def test_a_day_is_labelled_by_the_clock_of_its_zone(city, tmp_path, drawn) -> None:
+def test_a_day_is_labelled_by_the_clock_of_its_zone(city, tmp_path, plotted) -> None:
     plot_day(city, date(2020, 1, 8), f"{tmp_path}/a.png", "America/Chicago")
-    assert drawn["titles"] == [f"{h:02}:00 – {(h + 3) % 24:02}:00" for h in range(0, 24, 3)]
+    assert plotted["titles"] == [f"{h:02}:00 – {(h + 3) % 24:02}:00" for h in range(0, 24, 3)]
 
 
-def test_a_day_is_cut_where_the_period_begins(city, tmp_path, drawn) -> None:
+def test_a_day_is_cut_where_the_period_begins(city, tmp_path, plotted) -> None:
     plot_day(city, date(2020, 1, 7), f"{tmp_path}/a.png")
-    assert drawn["titles"][0] == "06:00 – 09:00"
-    assert len(drawn["titles"]) == 6
-    np.testing.assert_array_equal(drawn["layers"], city.counts[:6])
+    assert plotted["titles"][0] == "06:00 – 09:00"
+    assert len(plotted["titles"]) == 6
+    np.testing.assert_array_equal(plotted["layers"], city.counts[:6])
 
 
-def test_many_short_slices_are_summed_in_groups(city, tmp_path, drawn) -> None:
+def test_many_short_slices_are_summed_in_groups(city, tmp_path, plotted) -> None:
     grid = replace(city.grid, slice_seconds=600, slices=144)
     quick = replace(city, grid=grid, counts=np.tile(city.counts, (6, 1, 1)))
     plot_day(quick, date(2020, 1, 7), f"{tmp_path}/a.png")
-    assert drawn["titles"] == [f"{hour:02}:00 – {(hour + 1) % 24:02}:00" for hour in range(6, 24)]
-    np.testing.assert_allclose(drawn["layers"][1], quick.counts[6:12].sum(axis=0))
+    assert plotted["titles"] == [f"{hour:02}:00 – {(hour + 1) % 24:02}:00" for hour in range(6, 24)]
+    np.testing.assert_allclose(plotted["layers"][1], quick.counts[6:12].sum(axis=0))
 
 
-def test_a_day_of_25_hours_has_25_panels(city, tmp_path, drawn) -> None:
+def test_a_day_of_25_hours_has_25_panels(city, tmp_path, plotted) -> None:
     start = datetime(2020, 11, 1, 0, tzinfo=UTC)
     grid = replace(city.grid, slice_seconds=3600, start=start, slices=48)
     autumn = replace(city, grid=grid, counts=np.tile(city.counts, (2, 1, 1)))
     plot_day(autumn, date(2020, 11, 1), f"{tmp_path}/a.png", "America/Chicago")
-    assert len(drawn["titles"]) == 25
-    assert drawn["titles"][:3] == ["00:00 – 01:00", "01:00 – 01:00", "01:00 – 02:00"]
+    assert len(plotted["titles"]) == 25
+    assert plotted["titles"][:3] == ["00:00 – 01:00", "01:00 – 01:00", "01:00 – 02:00"]
 
 
 def test_a_day_outside_is_refused(city, tmp_path) -> None:

@@ -27,7 +27,8 @@ def cells_frame(release: Release, box: Box | None, start: datetime | None, end: 
     rows, columns = cover_box(grid, grid.box if box is None else box)
     _, _, slices = cover_period(grid, start, end)
     part = (slices.cells, rows.cells, columns.cells)
-    numbers, y, x = (axis.ravel() for axis in np.mgrid[part].astype(np.int32))
+    axes = (np.arange(axis.start, axis.stop, dtype=np.int32) for axis in part)
+    numbers, y, x = (axis.ravel() for axis in np.meshgrid(*axes, indexing="ij"))
     deviation = np.float32(np.nan) if release.deviation is None else release.deviation[part].ravel()
     return pd.DataFrame(
         {

@@ -73,7 +73,7 @@ class Release:
         """Return one row for each cell that lies in the box and the period, wholly or in part; None: no limit.
 
         Columns: slice, slice_start (UTC), y, x, lat, lon (of the cell's centre), count, deviation (NaN where the
-        model gives none). A row takes 48 bytes: 576 x 576 x 96 cells take 1.5 GB, so say which ones you want.
+        model gives none). A row takes 44 bytes: 576 x 576 x 96 cells take 1.4 GB, so say which ones you want.
         """
         from vdr_spark.release.frames import cells_frame
 

@@ -30,7 +30,7 @@ td { overflow-wrap: anywhere }
 
 
 def statement_page(statement: Mapping[str, Any]) -> str:
-    """A whole HTML document. Every text of the statement is escaped."""
+    """Return the statement as a whole HTML document. Every text of it is escaped."""
     exact = statement["exact"]
     parts = [
         "<h1>Privacy statement</h1>",

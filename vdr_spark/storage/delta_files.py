@@ -95,8 +95,8 @@ def _files(path: str, partition: dict[str, str]) -> list[str]:
                 f"{path} must be readable by Delta readers of version {_READER_VERSION}, as it was made, and now "
                 f"needs version {needed}; read it by Spark, or undo the change of its features"
             )
-        wanted = [(name, "=", value) for name, value in partition.items()]
-        files = table.file_uris(file_pruning_predicate=wanted or None)
+        predicate = [(name, "=", value) for name, value in partition.items()]
+        files = table.file_uris(file_pruning_predicate=predicate or None)
         if "://" in path:
             return files
         # delta-rs writes the folder of the table encoded, and what is below it as it is.

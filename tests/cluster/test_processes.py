@@ -11,10 +11,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.conftest import QUICK, ROOT, small_overrides
-from tests.plans import release_id_of
+from tests.plans import ledger_of, release_id_of, request_of
 from vdr_spark.config import load_config
 from vdr_spark.errors import BudgetExceeded
-from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.release.read import read_release
 
 BIN = Path(sys.executable).parent
@@ -91,18 +90,20 @@ import sys, time
 from pathlib import Path
 from vdr_spark.config import load_config
 from vdr_spark.errors import BudgetExceeded
+from vdr_spark.plan import make_plan
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.spark.session import spark_session
 
 conf, go, *overrides = sys.argv[1:]
 config = load_config(conf, overrides)
-ledger = Ledger.of(spark_session(config.spark), config)
+plan = make_plan(config)
+ledger = Ledger(spark_session(config.spark), plan.ledger)
 ledger.account(config.dataset)
 Path(go + "." + config.name).touch()
 while not Path(go).exists():
     time.sleep(0.001)
 try:
-    print("RESULT", ledger.reserve(request_of(config)))
+    print("RESULT", ledger.reserve(plan.budget_request))
 except BudgetExceeded:
     print("RESULT", "refused")
 """
@@ -117,7 +118,7 @@ def test_of_three_processes_at_the_same_instant_one_takes_the_last_epsilon(
     settings = [*small_overrides(tmp_path), "privacy.budget=6", "privacy.epsilon=6", "spark.driver_memory=1g"]
     settings += [f"spark.conf={json.dumps(QUICK)}", delta_jars]
     mine = load_config(CONF, [*settings, "name=clara"])
-    ledger = Ledger.of(spark, mine)
+    ledger = ledger_of(spark, mine)
     ledger.account(mine.dataset)
     rivals = [
         subprocess.Popen(
@@ -132,7 +133,7 @@ def test_of_three_processes_at_the_same_instant_one_takes_the_last_epsilon(
         time.sleep(0.05)
     go.touch()
     try:
-        results = [str(ledger.reserve(mine))]
+        results = [str(ledger.reserve(request_of(mine)))]
     except BudgetExceeded:
         results = ["refused"]
     results += [rival.communicate(timeout=300)[0].split("RESULT ")[-1].strip() for rival in rivals]

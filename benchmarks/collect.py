@@ -31,6 +31,7 @@ from vdr_spark.config.settings import SparkSettings
 from vdr_spark.cost import tasks_for
 from vdr_spark.pings.readers import read_pings
 from vdr_spark.plan import make_plan
+from vdr_spark.spark.grid_columns import cell_column
 from vdr_spark.spark.session import settings_of_spark, spark_session
 
 Total = Callable[[DataFrame], int]
@@ -89,7 +90,7 @@ def _arguments() -> argparse.Namespace:
 
 def bare_scan(spark: SparkSession, config: ReleaseConfig) -> DataFrame:
     """The cell of every ping inside: what anybody who counts pings by cell has to do."""
-    cell = make_plan(config).grids[0].cell_column(F.col("lat"), F.col("lon"), F.col("ts"))
+    cell = cell_column(make_plan(config).grids[0], F.col("lat"), F.col("lon"), F.col("ts"))
     return read_pings(spark, config.input).select("user_id", cell.alias("cell")).where(F.col("cell").isNotNull())
 
 

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from vdr_spark.grid import Box, Grid
+from vdr_spark.spark.grid_columns import cell_column
 
 GRID = Grid(Box.around(29.7604, -95.3698, 20_000), 18, datetime(2020, 1, 7, 6, tzinfo=UTC), 10_800, 5)
 START = int(GRID.start.timestamp() * 1e6)
@@ -32,7 +33,7 @@ def test_spark_and_numpy_give_the_same_cell(spark: SparkSession) -> None:
     lon[25:28] = [np.nan, GRID.box.east, GRID.box.west]
     ts[30:34] = [START, START - 1, END, END - 1]
     frame = spark.createDataFrame(pd.DataFrame({"lat": lat, "lon": lon, "us": ts}))
-    cell = GRID.cell_column(F.col("lat"), F.col("lon"), F.timestamp_micros("us"))
+    cell = cell_column(GRID, F.col("lat"), F.col("lon"), F.timestamp_micros("us"))
     from_spark = frame.select(F.coalesce(cell, F.lit(-1)).alias("cell")).toPandas()["cell"].to_numpy()
     assert (from_spark == GRID.cell_of(lat, lon, ts)).all()
     assert (from_spark >= 0).mean() > 0.5

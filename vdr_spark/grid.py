@@ -3,7 +3,8 @@
 Everything here comes from the configuration and nothing from the data, so it may be printed anywhere.
 A cell is `(slice, y, x)`: time first, then rows from south to north, then columns from west to east.
 All intervals are half open: a ping on the northern edge, or at the end of the period, is outside.
-The same arithmetic exists twice, as NumPy and as Spark columns, and gives the same cell to the last bit.
+The same arithmetic exists twice, here as NumPy and in `vdr_spark.spark.grid_columns` as Spark columns, and gives the
+same cell to the last bit.
 """
 
 from __future__ import annotations
@@ -11,13 +12,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column
 
 METRES_PER_DEGREE = 111_194.93  # of latitude, on a sphere of radius 6,371 km
 
@@ -85,23 +82,23 @@ class Grid:
         width = (self.box.east - self.box.west) / self.cells_per_side * METRES_PER_DEGREE * math.cos(middle)
         return height, width
 
-    # Three factors that both versions of the arithmetic share, so that they round alike.
+    # Factors that both versions of the arithmetic share (`vdr_spark.spark.grid_columns`), so that they round alike.
 
     @property
-    def _per_lat(self) -> float:
+    def cells_per_lat(self) -> float:
         return self.cells_per_side / (self.box.north - self.box.south)
 
     @property
-    def _per_lon(self) -> float:
+    def cells_per_lon(self) -> float:
         return self.cells_per_side / (self.box.east - self.box.west)
 
     @property
-    def _start_us(self) -> int:
+    def start_us(self) -> int:
         return round(self.start.timestamp() * 1_000_000)
 
     @property
-    def _end_us(self) -> int:
-        return self._start_us + self.slice_seconds * self.slices * 1_000_000
+    def end_us(self) -> int:
+        return self.start_us + self.slice_seconds * self.slices * 1_000_000
 
     def cell_of(
         self, lat: NDArray[np.float64], lon: NDArray[np.float64], ts_us: NDArray[np.int64]
@@ -111,45 +108,24 @@ class Grid:
         `ts_us` counts microseconds since 1970 (UTC). NaN and infinite coordinates lie outside.
         """
         box, last = self.box, self.cells_per_side - 1
-        t = (ts_us - self._start_us) // (self.slice_seconds * 1_000_000)
+        t = (ts_us - self.start_us) // (self.slice_seconds * 1_000_000)
         inside = (lat >= box.south) & (lat < box.north) & (lon >= box.west) & (lon < box.east)
         inside &= (t >= 0) & (t < self.slices)
         with np.errstate(invalid="ignore"):  # what lies outside may be NaN or too large, and is thrown away
             # A product may round up to the edge: what lies inside the box stays in its last row or column.
-            y = np.minimum(((lat - box.south) * self._per_lat).astype(np.int64), last)
-            x = np.minimum(((lon - box.west) * self._per_lon).astype(np.int64), last)
+            y = np.minimum(((lat - box.south) * self.cells_per_lat).astype(np.int64), last)
+            x = np.minimum(((lon - box.west) * self.cells_per_lon).astype(np.int64), last)
         flat: NDArray[np.int64] = (t * self.cells_per_side + y) * self.cells_per_side + x
         flat[~inside] = -1
         return flat
 
-    def cell_column(self, lat: Column, lon: Column, ts: Column) -> Column:
-        """`cell_of` as a Spark column over a timestamp column; null where a ping lies outside."""
-        from pyspark.sql import functions as F
-
-        box, last, side = self.box, F.lit(self.cells_per_side - 1), F.lit(self.cells_per_side)
-        t = F.floor((F.unix_micros(ts) - F.lit(self._start_us)) / F.lit(self.slice_seconds * 1_000_000))
-        y = F.least(F.floor((lat - F.lit(box.south)) * F.lit(self._per_lat)), last)
-        x = F.least(F.floor((lon - F.lit(box.west)) * F.lit(self._per_lon)), last)
-        return F.when(self.inside_column(lat, lon, ts), (t * side + y) * side + x)
-
-    def inside_column(self, lat: Column, lon: Column, ts: Column) -> Column:
-        """Whether a ping lies in box and period, as comparisons that Spark can push down to the files."""
-        from pyspark.sql import functions as F
-
-        # Spark orders NaN above every number, so it is outside too.
-        inside = (lat >= F.lit(self.box.south)) & (lat < F.lit(self.box.north))
-        inside &= (lon >= F.lit(self.box.west)) & (lon < F.lit(self.box.east))
-        # Instants, not local times: a literal of a Python datetime would go through the session's zone.
-        start, end = (F.timestamp_micros(F.lit(us)) for us in (self._start_us, self._end_us))
-        return inside & (ts >= start) & (ts < end)
-
     def row_of(self, lat: float) -> int:
         """The row y that holds a latitude; may lie outside the grid."""
-        return math.floor((lat - self.box.south) * self._per_lat)
+        return math.floor((lat - self.box.south) * self.cells_per_lat)
 
     def column_of(self, lon: float) -> int:
         """The column x that holds a longitude; may lie outside the grid."""
-        return math.floor((lon - self.box.west) * self._per_lon)
+        return math.floor((lon - self.box.west) * self.cells_per_lon)
 
     def slice_of(self, moment: datetime) -> int:
         """The slice that holds a moment; may lie outside the period."""
@@ -157,11 +133,11 @@ class Grid:
 
     def latitudes(self) -> NDArray[np.float64]:
         """Latitude of the centre of every row. (M,)"""
-        return self.box.south + (np.arange(self.cells_per_side) + 0.5) / self._per_lat
+        return self.box.south + (np.arange(self.cells_per_side) + 0.5) / self.cells_per_lat
 
     def longitudes(self) -> NDArray[np.float64]:
         """Longitude of the centre of every column. (M,)"""
-        return self.box.west + (np.arange(self.cells_per_side) + 0.5) / self._per_lon
+        return self.box.west + (np.arange(self.cells_per_side) + 0.5) / self.cells_per_lon
 
     def slice_start(self, number: int) -> datetime:
         """When a slice begins (UTC)."""

@@ -14,6 +14,7 @@ from tests.plans import grid_of
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.pings.readers import read_pings
+from vdr_spark.spark.grid_columns import cell_column
 from vdr_spark.synth import blocks, generate
 from vdr_spark.synth.blocks import sample_block, to_batches
 from vdr_spark.synth.generate import synthesize, write_synthetic
@@ -81,7 +82,7 @@ def test_the_settings_are_kept(spark: SparkSession, tmp_path: Path) -> None:
     assert per_user["count"].sum() == pytest.approx(60_000, rel=0.1)
     assert per_user["count"].max() <= 300
     assert sorted(per_user["user_id"]) == list(range(len(per_user)))
-    cell = grid_of(given).cell_column(F.col("lat"), F.col("lon"), F.col("ts"))
+    cell = cell_column(grid_of(given), F.col("lat"), F.col("lon"), F.col("ts"))
     assert pings.where(cell.isNull()).count() < 0.02 * 60_000
 
 

@@ -26,6 +26,7 @@ from vdr_spark.config.settings import InputSettings
 from vdr_spark.errors import InvalidInput
 from vdr_spark.grid import Grid
 from vdr_spark.pings.readers import NANOSECONDS_AS_NUMBERS, find_plain_columns, open_pings, to_canonical
+from vdr_spark.spark.grid_columns import inside_column
 from vdr_spark.workers import ArrowTask, in_worker
 
 # How Spark cuts what it hands to Python into batches: small enough that one side packs while the other unpacks.
@@ -94,7 +95,7 @@ class SparkSource:
 
     def map(self, task: ArrowTask, schema: str) -> DataFrame:
         # What lies outside is left to Spark, which may not even have to read it.
-        inside = reduce(or_, (grid.inside_column(F.col("lat"), F.col("lon"), F.col("ts")) for grid in self.grids))
+        inside = reduce(or_, (inside_column(grid, F.col("lat"), F.col("lon"), F.col("ts")) for grid in self.grids))
         user = F.col("user_id").cast(self.id_type).alias("user_id")
         located = self.pings.where(inside).select(user, F.col("lat"), F.col("lon"), F.col("ts"))
         return located.mapInArrow(in_worker(task), schema)

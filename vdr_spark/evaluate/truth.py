@@ -14,12 +14,13 @@ from vdr_spark.arrays import Slices
 from vdr_spark.config.settings import InputSettings
 from vdr_spark.grid import Grid
 from vdr_spark.pings.readers import read_pings
+from vdr_spark.spark.grid_columns import cell_column
 
 
 def count_truth(spark: SparkSession, pings_input: InputSettings, grid: Grid) -> Slices:
     """Return the exact number of pings of all users in every cell, none left out. (T, M, M)"""
     pings = read_pings(spark, pings_input)
-    cell = grid.cell_column(F.col("lat"), F.col("lon"), F.col("ts")).alias("cell")
+    cell = cell_column(grid, F.col("lat"), F.col("lon"), F.col("ts")).alias("cell")
     located = pings.where(F.col("user_id").isNotNull()).select(cell).where(F.col("cell").isNotNull())
     table = located.groupBy("cell").count().toArrow()
     counts = np.zeros(grid.size, dtype=np.float32)

@@ -137,7 +137,7 @@ def test_it_learns_as_an_independent_implementation_does() -> None:
     theirs = VectorQuantize(
         dim=D,
         codebook_size=K,
-        ema_decay=0.9,
+        decay=0.9,
         commitment_weight=0.25,
         eps=1e-5,
         threshold_ema_dead_code=0,

@@ -242,13 +242,21 @@ def test_the_loss_of_a_model_of_few_digits_is_computed_in_float32(
         output = forward(self, x)
         return output._replace(reconstruction=output.reconstruction.half())
 
+    mse_loss, kinds = module.F.mse_loss, set()
+
+    def watched_loss(made, *arguments, **settings):
+        kinds.add(made.dtype)
+        return mse_loss(made, *arguments, **settings)
+
     once = SMALL.model_copy(update={"epochs": 1})
     train(300 * slices(), once, tmp_path / "fine")
     monkeypatch.setattr(Autoencoder, "forward", coarse)
+    monkeypatch.setattr(module.F, "mse_loss", watched_loss)
     train(300 * slices(), once, tmp_path / "coarse")
     fine, coarse_line = (read_training_log(str(tmp_path / name))[-1] for name in ("fine", "coarse"))
     assert coarse_line["reconstruction"] == pytest.approx(fine["reconstruction"], rel=0.01)
     assert coarse_line["reconstruction"] != fine["reconstruction"]
+    assert kinds == {torch.float32}
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")

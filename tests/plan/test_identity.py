@@ -33,7 +33,7 @@ def configuration(**sections: object) -> ReleaseConfig:
 @pytest.mark.parametrize(
     ("sections", "draw_ids", "release_id"),
     [
-        ({}, ["golden-GOLD1"], "golden-GOLD1R"),
+        ({}, ["golden-91f371a862"], "golden-91f371a862-151c8f"),
         (
             {
                 "privacy": {
@@ -43,8 +43,8 @@ def configuration(**sections: object) -> ReleaseConfig:
                     "bounding": "weight",
                 }
             },
-            ["city-total-GOLD2", "golden-GOLD2"],
-            "golden-GOLD2R",
+            ["city-total-b13cd8cf90", "golden-3776ba5a80"],
+            "golden-3776ba5a80-419d65",
         ),
         (
             {
@@ -54,8 +54,8 @@ def configuration(**sections: object) -> ReleaseConfig:
                 "denoise": {"model": "vqvae"},
                 "refine": {"method": "gamma"},
             },
-            ["golden-GOLD3"],
-            "golden-GOLD3R",
+            ["golden-44de9eb519"],
+            "golden-44de9eb519-97b63b",
         ),
     ],
     ids=["as simple as can be", "estimated N, weights", "most settings given"],

@@ -22,7 +22,7 @@ from vdr_spark.config import ReleaseConfig
 from vdr_spark.storage.paths import absolute
 
 VERSION = 1
-DENOISING_VERSION = 2  # raised when the same settings come to give another release of the same draw
+DENOISING_VERSION = 1  # raised when the same settings come to give another release of the same draw
 
 Value = str | int | float | bool | list[Any] | dict[str, Any] | None
 """What JSON can hold, and writes the same way everywhere."""

@@ -9,14 +9,10 @@
 
 # COMMAND ----------
 
-from vdr_spark import forecast, load_config, nearest_hotspot, range_count, register_views, run_release, run_stage
-from vdr_spark import spark_session as session_of
-from vdr_spark.explain import explain
-from vdr_spark.grid import Box
+from vdr_spark import Box, Publisher, register_views
 
 CONF = "conf/demo.yaml"
-config = load_config(CONF)
-spark = session_of(config.spark)  # on Databricks: the session that is there
+publisher = Publisher.from_yaml(CONF)  # takes the session that is there, or starts one when it is needed
 
 # COMMAND ----------
 
@@ -26,21 +22,21 @@ spark = session_of(config.spark)  # on Databricks: the session that is there
 
 # COMMAND ----------
 
-print(explain(config))
+print(publisher.explain())
 
 # COMMAND ----------
 
 # MAGIC %md
 # MAGIC ## The release
-# MAGIC Every stage is resumable: run this cell again and nothing is drawn or spent a second time.
+# MAGIC Every stage is resumable: run this cell again and nothing is drawn or spent a second time. A release shows itself:
+# MAGIC its promise, its error, a map.
 
 # COMMAND ----------
 
-run_stage("synth", spark, config)  # leave this out where `input.path` holds your own pings
-release = run_release(spark, config)
-print(
-    f"{release.release_id}: {release.counts.shape[0]} slices of {release.counts.shape[1]} x {release.counts.shape[2]}"
-)
+publisher.synthesize()  # leave this out where the pings are your own: a path, a table, or a DataFrame
+release = publisher.release()
+print(release)
+release
 
 # COMMAND ----------
 
@@ -49,11 +45,10 @@ print(
 
 # COMMAND ----------
 
-box = release.grid.box
-lat, lon = (box.south + box.north) / 2, (box.west + box.east) / 2
-print(range_count(release, Box.around(lat, lon, 1000)).sentence())
-print(nearest_hotspot(release, lat, lon, release.grid.slices // 2).sentence())
-print(forecast(release, Box.around(lat, lon, 1000), horizon=4).sentence())
+lat, lon = release.grid.box.centre
+print(release.range_count(Box.around(lat, lon, 1000)))
+print(release.nearest_hotspot(lat, lon, release.grid.slices // 2))
+print(release.forecast(Box.around(lat, lon, 1000), horizon=4))
 
 # COMMAND ----------
 
@@ -62,11 +57,22 @@ print(forecast(release, Box.around(lat, lon, 1000), horizon=4).sentence())
 
 # COMMAND ----------
 
-register_views(spark, config.output)
-busiest = spark.sql("""
+register_views(publisher.spark, publisher.config.output)
+busiest = publisher.spark.sql("""
     SELECT slice_start, round(sum(count)) AS pings
     FROM cells JOIN releases USING (release_id)
     WHERE releases.protected
     GROUP BY slice_start ORDER BY pings DESC LIMIT 3
 """)
 busiest.show(truncate=False)
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## Was the promise kept?
+# MAGIC The audit reads the ledger, the noisy tensor, the released cells and the statement, and no ping.
+
+# COMMAND ----------
+
+print(publisher.audit())
+print(publisher.budget)

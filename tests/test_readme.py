@@ -19,9 +19,13 @@ def blocks(language: str) -> list[str]:
 
 
 @pytest.mark.usefixtures("in_demo_folder")
-def test_python(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(blocks("python")) == 1
-    exec(compile(blocks("python")[0], "README.md", "exec"), {})
+def test_python(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    publish, query = blocks("python")
+    exec(compile(publish, "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "Who is protected" in printed
+    assert "All of it holds." in printed
+    exec(compile(query, "README.md", "exec"), {})
     assert re.search(r"About [\d,]+ pings", capsys.readouterr().out)
 
 

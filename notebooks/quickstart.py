@@ -28,8 +28,8 @@ print(publisher.explain())
 
 # MAGIC %md
 # MAGIC ## The release
-# MAGIC Every stage is resumable: run this cell again and nothing is drawn or spent a second time. A release shows itself:
-# MAGIC its promise, its error, a map.
+# MAGIC Every stage is resumable: run this cell again and nothing is drawn or spent a second time. A release shows
+# MAGIC itself: its promise, its error, a map.
 
 # COMMAND ----------
 

@@ -19,7 +19,7 @@ def blocks(language: str) -> list[str]:
 
 
 @pytest.mark.usefixtures("in_demo_folder")
-def test_python(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+def test_python(capsys: pytest.CaptureFixture[str]) -> None:
     publish, query = blocks("python")
     exec(compile(publish, "README.md", "exec"), {})
     printed = capsys.readouterr().out

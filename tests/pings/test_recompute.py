@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from pyspark.sql import DataFrame, SparkSession, Window, WindowSpec
+from pyspark.sql import Column, DataFrame, SparkSession, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from vdr_spark.config.settings import InputSettings
@@ -30,6 +30,14 @@ def pings(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
     frame.createOrReplaceTempView("pings_view")
     yield frame
     spark.catalog.dropTempView("pings_view")
+
+
+def rows_by_python(*arguments: Column) -> DataFrame:
+    class Rows:
+        def eval(self, number: int) -> Iterator[tuple[int]]:
+            yield (number,)
+
+    return F.udtf(Rows, returnType="user_id int").asDeterministic()(*arguments)  # type: ignore[no-any-return]
 
 
 def by_user() -> WindowSpec:
@@ -77,6 +85,7 @@ DOUBTFUL: dict[str, tuple[Plan, str]] = {
     ),
     "reflection": (sql("select *, java_method('java.util.UUID', 'randomUUID') x from pings_view"), "Reflection"),
     "udf": (lambda pings: pings.withColumn("lat", F.udf(lambda lat: lat)("lat")), "not Spark's own (PythonUDF)"),
+    "udtf": (lambda _: rows_by_python(F.lit(1)), "not Spark's own (PythonUDTF)"),
     "mapInPandas": (lambda pings: pings.mapInPandas(lambda rows: rows, pings.schema), "mapInPandas"),
     "mapInArrow": (lambda pings: pings.mapInArrow(lambda rows: rows, pings.schema), "mapInArrow"),
     "applyInPandas": (lambda p: p.groupBy("user_id").applyInPandas(lambda rows: rows, p.schema), "applyInPandas"),
@@ -97,6 +106,7 @@ DOUBTFUL: dict[str, tuple[Plan, str]] = {
     "collect_list": (lambda pings: pings.groupBy("user_id").agg(F.collect_list("ts")), "CollectList"),
     "max_by": (lambda pings: pings.groupBy("user_id").agg(F.max_by("lat", "ts")), "MaxBy"),
     "a sum of floating-point numbers": (lambda pings: pings.groupBy("user_id").agg(F.sum("lat")), "the aggregate Sum"),
+    "a sum that may be null": (lambda pings: pings.groupBy("lat").agg(F.try_sum("user_id")), "try_sum"),
     "an average": (lambda pings: pings.groupBy("user_id").agg(F.avg("lat")), "Average"),
     "a window's average": (lambda pings: pings.withColumn("n", F.avg("lat").over(by_user())), "Average"),
     "grouped by collated text": (

@@ -1,5 +1,6 @@
-"""Reading pings: the field's formats and layouts, as `user_id, lat, lon, ts`.
+"""Reading pings: the field's formats and layouts, tables and DataFrames, as `user_id, lat, lon, ts`.
 
-`layouts` says what the known datasets look like, `csv_files` opens text, `timestamps` makes instants of whatever they
-call a time. Before any row is read, `csv_headers` and `parquet_schemas` compare all files (`file_checks`).
+`readers` puts the parts together. `layouts` says what the known datasets look like, `columns` finds theirs for ours,
+`csv_files` opens text, `timestamps` makes instants of whatever they call a time. Before any row is read, `csv_headers`
+and `parquet_schemas` compare all files (`file_checks`), and `recompute` looks at the plan behind a table or DataFrame.
 """

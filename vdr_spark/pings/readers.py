@@ -22,9 +22,7 @@ from pyspark.sql.types import (
     DoubleType,
     FloatType,
     IntegerType,
-    IntegralType,
     LongType,
-    NumericType,
     ShortType,
     StringType,
     StructField,
@@ -34,12 +32,13 @@ from pyspark.sql.types import (
 
 from vdr_spark.config.settings import InputSettings
 from vdr_spark.errors import InvalidInput
+from vdr_spark.pings.columns import find_columns
 from vdr_spark.pings.csv_files import column_named, open_csv
-from vdr_spark.pings.layouts import CANONICAL, LAYOUTS, Layout
+from vdr_spark.pings.layouts import LAYOUTS, Layout
 from vdr_spark.pings.parquet_schemas import compare_types
 from vdr_spark.pings.parquet_types import INSTANT_NS, WALL_CLOCK_NS
 from vdr_spark.pings.recompute import check_recomputable
-from vdr_spark.pings.timestamps import instant, instant_of_nanoseconds, is_time
+from vdr_spark.pings.timestamps import instant, instant_of_nanoseconds
 from vdr_spark.spark.session import settings_of_spark
 from vdr_spark.storage.paths import absolute
 
@@ -61,12 +60,6 @@ _WIDEST: dict[type[DataType], DataType] = {
     ShortType: LongType(),
     IntegerType: LongType(),
     FloatType: DoubleType(),
-}
-_EXPECTED = {
-    "user_id": "a string or an integer",
-    "lat": "a number",
-    "lon": "a number",
-    "ts": "a timestamp, a number counted from 1970, or text",
 }
 
 
@@ -97,7 +90,7 @@ def open_pings(spark: SparkSession, settings: InputSettings, frame: DataFrame | 
         return _open_path(spark, absolute(settings.path), settings)
     stored = frame if frame is not None else _open_table(spark, settings)
     check_recomputable(stored, settings)
-    return OpenedPings(stored, _find_columns(stored, settings))
+    return OpenedPings(stored, find_columns(stored, settings))
 
 
 def to_canonical(opened: OpenedPings, settings: InputSettings) -> DataFrame:
@@ -179,7 +172,7 @@ def _open_path(spark: SparkSession, path: str, settings: InputSettings) -> Opene
     # The path is absolute: Spark's Java process has a working directory of its own, which need not be ours.
     layout = LAYOUTS[settings.layout]
     stored = _open_stored(spark, path, settings, layout)
-    columns = _find_columns(stored, settings)
+    columns = find_columns(stored, settings)
     if _format(settings, layout) != "parquet":
         return OpenedPings(stored, columns)
     sorts = compare_types(stored.inputFiles(), [column.name for column in columns.values()], path)
@@ -240,54 +233,3 @@ def _why_not_opened(problem: AnalysisException, form: str, path: str) -> str:
     if condition.startswith("DELTA_TABLE_NOT_FOUND") or condition == "DELTA_MISSING_DELTA_TABLE":
         return f"input.path: {path} is no Delta table; set input.format: parquet or csv if it holds such files"
     return f"input.path: {path} cannot be opened as {form} ({condition or 'no reason given'}); set input.format"
-
-
-def _find_columns(stored: DataFrame, settings: InputSettings) -> dict[str, StructField]:
-    """Return their columns for ours, of types that can be read."""
-    layout = LAYOUTS[settings.layout]
-    theirs = {ours: _find_column(ours, stored, settings, layout) for ours in CANONICAL}
-    _check_types(theirs, settings)
-    return theirs
-
-
-def _find_column(ours: str, stored: DataFrame, settings: InputSettings, layout: Layout) -> StructField:
-    """Return their column for ours, by its exact name or, as Spark would, by the only one that differs in case."""
-    name = (layout.columns | {str(key): theirs for key, theirs in settings.columns.items()})[ours]
-    fields = stored.schema.fields
-    for alike in ([f for f in fields if f.name == name], [f for f in fields if f.name.lower() == name.lower()]):
-        if len(alike) == 1:
-            return alike[0]
-    found = _describe_columns([field.name for field in fields], settings, layout)
-    raise InvalidInput(
-        f"input: there is no column, or more than one, called `{name}` for `{ours}` in {settings.location} "
-        f"(layout {settings.layout}); {found}. Name your column in input.columns, for example {ours}: my_{ours}"
-    )
-
-
-def _describe_columns(names: list[str], settings: InputSettings, layout: Layout) -> str:
-    """List the names that were found, but of what may be CSV only their number: they may be a person's row."""
-    if settings.path is None:
-        return f"it has {len(names)} columns"
-    if _format(settings, layout) != "csv":
-        return "found " + ", ".join(f"`{name}`" for name in names)
-    return (
-        f"the first line has {len(names)} fields, none of that name; "
-        "if the files have no header, set input.header: false, and mind input.separator"
-    )
-
-
-def _check_types(theirs: dict[str, StructField], settings: InputSettings) -> None:
-    for ours, column in theirs.items():
-        if not _accepted(ours, column.dataType):
-            raise InvalidInput(
-                f"input: column `{column.name}` of {settings.location} is {column.dataType.simpleString()}, but "
-                f"`{ours}` must be {_EXPECTED[ours]}; name another column in input.columns, or convert it"
-            )
-
-
-def _accepted(ours: str, kind: DataType) -> bool:
-    if ours == "user_id":
-        return isinstance(kind, StringType | IntegralType)
-    if ours == "ts":
-        return is_time(kind)
-    return isinstance(kind, NumericType | StringType)

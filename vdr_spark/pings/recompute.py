@@ -153,7 +153,7 @@ def _doubt_expression(expression: Any) -> Iterator[str]:
     children = _items(expression.children())
     if not expression.getClass().getName().startswith(_EXPRESSIONS):
         yield f"the function {_name(expression)}, which it does not know"
-    elif _is_a(expression, _EXPRESSIONS + "UserDefinedExpression"):
+    elif _is_a(expression, _EXPRESSIONS + "UserDefinedExpression") or _name(expression).startswith("Python"):
         yield f"a function that is not Spark's own ({_name(expression)}), which it cannot look into"
     elif _is_a(expression, _EXPRESSIONS + "PlanExpression"):
         yield from _find_doubts(expression.plan())
@@ -175,7 +175,9 @@ def _doubt_grouping(plan: Any) -> Iterator[str]:
 
 def _doubt_aggregate(function: Any) -> Iterator[str]:
     name = _name(function)
-    if name not in _SAFE_AGGREGATES:
+    if function.prettyName().startswith("try_"):  # which gives null where any partial sum overflows
+        yield f"the aggregate function {function.prettyName()}, which may depend on the order of rows"
+    elif name not in _SAFE_AGGREGATES:
         yield f"the aggregate function {name}, which may depend on the order of rows"
     elif name not in _COUNTS and any(_is_inexact(child) for child in _items(function.children())):
         yield f"the aggregate {name} of floating-point numbers or collated text, whose bits depend on the order of rows"

@@ -2,16 +2,16 @@
 
 import json
 import logging
-import subprocess
+import re
 import sys
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
 from tests.cli.test_app import call
 from tests.conftest import ROOT
 from vdr_spark.cli.console import ConsoleProgress, run
-from vdr_spark.cli.logs import LOGGER, LogFormat, configure_logs
+from vdr_spark.cli.logs import LOGGER, LogFormat, TerminalHandler, TextLines, configure_logs
 from vdr_spark.stage_log import run_logged
 
 LIKE_A_ROW = {"user_id": "anna", "seconds": 1.5}
@@ -130,7 +130,25 @@ def test_afterwards_the_logger_is_as_the_library_has_it() -> None:
     assert (LOGGER.handlers, LOGGER.propagate, LOGGER.level) == ([], True, logging.NOTSET)
 
 
-def test_the_library_configures_nothing(tmp_path: Path) -> None:
-    code = "import logging, vdr_spark.pipeline; print(logging.root.handlers, logging.getLogger('vdr_spark').handlers)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert done.stdout.strip() == "[] []"
+def test_the_library_configures_nothing() -> None:
+    sources = set((ROOT / "vdr_spark").rglob("*.py")) - set((ROOT / "vdr_spark/cli").rglob("*.py"))
+    assert len(sources) > 100
+    for source in sources:
+        assert not re.search(r"addHandler|basicConfig|dictConfig|fileConfig|setLevel", source.read_text()), source
+
+
+def test_the_terminal_shows_words_of_others_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    """Square brackets are markup only where they are ours."""
+    record = logging.makeLogRecord(
+        {"levelname": "ERROR", "error": "Busy", "msg": "a folder [/bold] and [red]one[/red]"}
+    )
+    TerminalHandler().emit(record)
+    assert capsys.readouterr().err == "Error (Busy): [/bold] and [red]one[/red]\n"
+
+
+@pytest.mark.parametrize(
+    "write", [TerminalHandler().emit, lambda record: print(TextLines().format(record), file=sys.stderr)]
+)
+def test_control_characters_are_spelt_out(write: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+    write(logging.makeLogRecord({"levelname": "WARNING", "msg": "a folder \x1b[2J\r of\nNürnberg"}))
+    assert capsys.readouterr().err.endswith("a folder \\x1b[2J\\r of\nNürnberg\n")

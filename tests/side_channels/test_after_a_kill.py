@@ -10,8 +10,12 @@ from pathlib import Path
 
 import pytest
 
+<<<<<<< HEAD
 from tests.conftest import QUICK, ROOT, small_overrides, write_pings
 from tests.plans import grid_of
+=======
+from tests.conftest import ROOT, small_overrides, write_pings
+>>>>>>> project
 from vdr_spark.config import load_config
 
 CONF = str(ROOT / "conf/demo.yaml")
@@ -35,7 +39,7 @@ def killed_release(folder: Path, encryption: bool, delta_jars: str) -> tuple[dic
     scratch, temporary = folder / "scratch", folder / "temporary"
     for made in (scratch, temporary):
         made.mkdir()
-    readable = QUICK | {"spark.local.dir": str(scratch), "spark.shuffle.compress": "false"}
+    readable = {"spark.local.dir": str(scratch), "spark.shuffle.compress": "false"}
     settings = json.dumps({"encryption": encryption, "conf": readable, "driver_memory": "1g"})
     overrides = [*small_overrides(folder), f"spark={settings}", delta_jars]
     config = load_config(CONF, overrides)

@@ -49,7 +49,7 @@ class TextLines(logging.Formatter):
     """Time, level and message, as a cluster's log has them."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return f"{_time_of(record)} {record.levelname} {record.getMessage()}"
+        return f"{_time_of(record)} {record.levelname} {_printable(record)}"
 
 
 class TerminalHandler(logging.Handler):
@@ -63,7 +63,7 @@ class TerminalHandler(logging.Handler):
         mark = {"ERROR": "[bold red]Error[/bold red]", "WARNING": "[yellow]![/yellow]"}.get(record.levelname, " ")
         error = getattr(record, "error", None)
         self._console.print(mark + (f" ({error}): " if error else " "), end="")
-        self._console.print(record.getMessage(), markup=False)
+        self._console.print(_printable(record), markup=False)
 
 
 class StderrHandler(logging.StreamHandler[Any]):
@@ -72,6 +72,12 @@ class StderrHandler(logging.StreamHandler[Any]):
     def emit(self, record: logging.LogRecord) -> None:
         self.stream = sys.stderr
         super().emit(record)
+
+
+def _printable(record: logging.LogRecord) -> str:
+    """Return the message with control characters spelt out: a name of somebody's must not clear the screen."""
+    text = record.getMessage()
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
 
 def _time_of(record: logging.LogRecord) -> str:

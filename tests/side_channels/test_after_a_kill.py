@@ -10,12 +10,8 @@ from pathlib import Path
 
 import pytest
 
-<<<<<<< HEAD
-from tests.conftest import QUICK, ROOT, small_overrides, write_pings
-from tests.plans import grid_of
-=======
 from tests.conftest import ROOT, small_overrides, write_pings
->>>>>>> project
+from tests.plans import grid_of
 from vdr_spark.config import load_config
 
 CONF = str(ROOT / "conf/demo.yaml")

@@ -41,7 +41,7 @@ def test_columns_that_are_not_there_are_a_sentence(spark: SparkSession, small_co
 
 @pytest.mark.usefixtures("spark")
 def test_a_folder_with_a_name_that_needs_quoting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The whole release, with the output, the book and the pings in folders of such names."""
+    """The whole release, with the output, the ledger and the pings in folders of such names."""
     pings = tmp_path / FOLDER.replace("{h,i}", "h").replace("[", "(").replace("]", ")")  # brackets are Spark's patterns
     overrides = [*SMALL, f"output={tmp_path}/{FOLDER}", f"input.path={pings}"]
     config = load_config(ROOT / "conf/demo.yaml", overrides)

@@ -1,4 +1,4 @@
-"""The collect stage keeps the privacy rules: bound, noise everywhere, noise once, the book first."""
+"""The collect stage keeps the privacy rules: bound, noise everywhere, noise once, the ledger first."""
 
 import os
 from collections.abc import Callable
@@ -132,10 +132,10 @@ def test_a_run_killed_after_the_commit_leaves_no_second_drawing(
         patch.setattr(NoisyTensor, "remove_orphans", lambda _: None)
         collect(spark, config)
     folder = Path(output_of(config).table("noisy_slices")) / f"draw_id={draw_id_of(config)}"
-    stray = folder / "part-00009-late.snappy.parquet"  # of a task that lost, and finished after the commit
-    stray.write_bytes(b"another drawing")
+    orphan = folder / "part-00009-late.snappy.parquet"  # of a task that lost, and finished after the commit
+    orphan.write_bytes(b"another drawing")
     assert collect(spark, config) is False
-    assert not stray.exists()
+    assert not orphan.exists()
     assert stored(spark, config).any()
 
 

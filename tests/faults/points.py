@@ -65,7 +65,7 @@ START = (
     AtCall("session started", "after", "vdr_spark.spark.session:spark_session"),
 )
 
-BOOK = (
+RESERVE = (
     AtCall("collect begins", "before", f"{COLLECT}:collect"),
     AtCall("before looking for a tensor", "before", f"{TENSOR}.is_stored"),
     AtCall("before looking at the input", "before", "vdr_spark.collect.source:open_source"),
@@ -157,7 +157,7 @@ PUBLICATION = (
     AtCall("publish is done", "after", f"{PUBLISH}:publish"),
 )
 
-POINTS: tuple[Point, ...] = (*START, *BOOK, *DRAW, *POST_PROCESS, *PUBLICATION)
+POINTS: tuple[Point, ...] = (*START, *RESERVE, *DRAW, *POST_PROCESS, *PUBLICATION)
 
 _BY_NAME = {point.name: point for point in POINTS}
 

@@ -28,7 +28,7 @@ def test_a_place_that_holds_something_else_is_refused(spark: SparkSession, tmp_p
 
 @pytest.mark.parametrize("left", ["_delta_log/00000000000000000004.json", "_delta_log/4.checkpoint.parquet"])
 def test_a_log_with_commits_is_never_removed(tmp_path: Path, left: str) -> None:
-    """Of a book that lost its beginning, the rest may say what was spent."""
+    """Of a ledger that lost its beginning, the rest may say what was spent."""
     leave(tmp_path / "table", left)
     leave(tmp_path / "table", HALF_A_COMMIT)
     _remove_log_without_commit(str(tmp_path / "table"))

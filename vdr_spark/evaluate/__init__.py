@@ -1,6 +1,6 @@
 """A release against the truth: for generated cities and for those who hold the pings, never for publication.
 
-`truth` counts the exact cells, `workloads` draws the questions, `metrics` says how wrong the answers are.
+`truth` counts the exact cells, `workloads` samples the questions, `metrics` says how wrong the answers are.
 Every figure here is computed from exact counts without noise, so none of it may enter a release.
 """
 

@@ -20,8 +20,8 @@ class Errors:
     """What is wrong with one estimate; smaller is better everywhere."""
 
     relative_error: float  # of range counts
-    mae: float  # pings a cell
-    rmse: float  # pings a cell
+    mae: float  # pings per cell
+    rmse: float  # pings per cell
     hotspot_distance: float  # cells
     hotspot_regret: float  # pings
 
@@ -30,7 +30,7 @@ class Errors:
 
 
 def compare(truth: Tensor, estimate: Tensor, ranges: RangeQueries, hotspots: HotspotQueries) -> Errors:
-    """All errors of an estimate of all pings, both (T, M, M), over one workload."""
+    """Return all errors of an estimate of all pings, both (T, M, M), over one workload."""
     relative = relative_error(ranges.answers(truth), ranges.answers(estimate), smoothing(truth))
     mae, rmse = cell_errors(truth, estimate)
     distance, regret = hotspot_errors(truth, estimate, hotspots)
@@ -38,17 +38,17 @@ def compare(truth: Tensor, estimate: Tensor, ranges: RangeQueries, hotspots: Hot
 
 
 def smoothing(truth: Tensor) -> float:
-    """psi: 0.1 % of the pings of the mean slice."""
+    """Return psi, 0.1 % of the pings of the mean slice."""
     return SMOOTHING_SHARE * float(truth.sum(dtype=np.float64)) / truth.shape[0]
 
 
 def relative_error(truth: NDArray[Any], estimate: NDArray[Any], psi: float) -> float:
-    """The mean over queries of |estimate - truth| / max(truth, psi), from the answers. (Q,), (Q,)"""
+    """Return the mean over queries of |estimate - truth| / max(truth, psi), from the answers. (Q,), (Q,)"""
     return float(np.mean(np.abs(estimate - truth) / np.maximum(truth, psi)))
 
 
 def cell_errors(truth: Tensor, estimate: Tensor) -> tuple[float, float]:
-    """Mean absolute and root mean square error of a cell."""
+    """Return the mean absolute and the root mean square error of a cell."""
     absolute = squared = 0.0
     for true_layer, layer in zip(truth, estimate, strict=True):  # a float64 copy of all would be large
         difference = layer.astype(np.float64) - true_layer
@@ -58,22 +58,22 @@ def cell_errors(truth: Tensor, estimate: Tensor) -> tuple[float, float]:
 
 
 def hotspot_errors(truth: Tensor, estimate: Tensor, queries: HotspotQueries) -> tuple[float, float]:
-    """The paper's two errors of nearest hot spots, as means over queries.
+    """Return the paper's two errors of nearest hot spots, as means over queries.
 
     Distance: |distance by the estimate - true distance|, in cells. Regret: by how many pings the cell that
     the estimate names falls short of the threshold in truth, 0 where it reaches it.
     """
-    true_distance, _, _ = _nearest(truth, queries)
-    distance, rows, columns = _nearest(estimate, queries)
+    true_distance, _, _ = _find_nearest(truth, queries)
+    distance, rows, columns = _find_nearest(estimate, queries)
     found = truth[queries.slices, rows, columns].astype(np.float64)
     regret = np.maximum(queries.thresholds - found, 0.0)
     return float(np.mean(np.abs(distance - true_distance))), float(np.mean(regret))
 
 
-def _nearest(
+def _find_nearest(
     tensor: Tensor, queries: HotspotQueries
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Distance, row and column of the hot spot nearest to each query.
+    """Return distance, row and column of the hot spot nearest to each query.
 
     Where no cell of a slice reaches the threshold, the largest one is named: it is the best guess there is.
     """

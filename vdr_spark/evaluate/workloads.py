@@ -1,6 +1,6 @@
-"""The questions a release is judged by, drawn where the pings are, as in the paper.
+"""The questions a release is judged by, asked where the pings are, as in the paper.
 
-Drawing them reads the exact counts: a workload belongs to the evaluation and not to the release.
+Sampling them reads the exact counts: a workload belongs to the evaluation and not to the release.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class RangeQueries:
     east: NDArray[np.int64]
 
     def answers(self, tensor: Tensor) -> NDArray[np.float64]:
-        """The count of every query, by one summed-area table a slice. (Q,)"""
+        """Return the count of every query, by one summed-area table per slice. (Q,)"""
         found = np.zeros(len(self.slices))
         for number, chosen in _by_slice(self.slices):
             table = summed_area(tensor[number])
@@ -52,13 +52,13 @@ class HotspotQueries:
 def range_queries(
     truth: Tensor, grid: Grid, seed: int, count: int = 5000, side_m: tuple[float, float] = (30.0, 120.0)
 ) -> RangeQueries:
-    """Squares with sides uniform in `side_m` metres, centred at pings drawn at random.
+    """Sample squares with sides uniform in `side_m` metres, centred at pings chosen at random.
 
     A side is rounded to whole cells, at least one, so on a coarse grid all of them are single cells. What
     reaches over the edge of the grid is cut off.
     """
     rng = np.random.default_rng(seed)
-    slices, rows, columns = _ping_cells(truth, count, rng)
+    slices, rows, columns = _sample_ping_cells(truth, count, rng)
     sides = rng.uniform(*side_m, size=count)
     height, width = (np.maximum(np.rint(sides / metres), 1).astype(np.int64) for metres in grid.cell_metres)
     # An even number of cells has no middle one: which side is longer is left to chance.
@@ -74,13 +74,13 @@ def range_queries(
 
 
 def hotspot_queries(truth: Tensor, seed: int, count: int = 1000) -> HotspotQueries:
-    """Cells of pings drawn at random: people ask from where they are.
+    """Sample cells of pings at random: people ask from where they are.
 
     The threshold is the slice's true 99.9th percentile, at least one ping: what `nearest_hotspot` takes
     by default, but of the truth, so that every estimate is asked the same.
     """
     rng = np.random.default_rng(seed)
-    slices, rows, columns = _ping_cells(truth, count, rng)
+    slices, rows, columns = _sample_ping_cells(truth, count, rng)
     thresholds = np.zeros(count)
     for number, chosen in _by_slice(slices):
         thresholds[chosen] = max(float(np.percentile(truth[number], BUSY_PERCENTILE)), 1.0)
@@ -88,17 +88,17 @@ def hotspot_queries(truth: Tensor, seed: int, count: int = 1000) -> HotspotQueri
 
 
 def summed_area(layer: NDArray[Any]) -> NDArray[np.float64]:
-    """S[y, x] = the sum of rows below y and columns below x. (M, M) -> (M + 1, M + 1)"""
+    """Return S with S[y, x] = the sum of rows below y and columns below x. (M, M) -> (M + 1, M + 1)"""
     table = np.zeros((layer.shape[0] + 1, layer.shape[1] + 1))
     np.cumsum(layer, axis=0, dtype=np.float64, out=table[1:, 1:])
     np.cumsum(table[1:, 1:], axis=1, out=table[1:, 1:])
     return table
 
 
-def _ping_cells(
+def _sample_ping_cells(
     truth: Tensor, count: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Slice, row and column of pings drawn with equal chance, with replacement. (Q,) each"""
+    """Sample slice, row and column of pings with equal chance, with replacement. (Q,) each"""
     totals = truth.sum(axis=(1, 2), dtype=np.float64)
     if totals.sum() <= 0:
         raise InvalidInput("the truth must hold pings to be compared with, not 0; check the box and the period")
@@ -112,6 +112,6 @@ def _ping_cells(
 
 
 def _by_slice(slices: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Every slice that occurs, with the numbers of its queries."""
+    """Yield every slice that occurs, with the numbers of its queries."""
     for number in np.unique(slices):
         yield int(number), np.flatnonzero(slices == number)

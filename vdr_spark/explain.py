@@ -74,7 +74,7 @@ def list_steps(plan: Plan) -> list[Step]:
     """Return the stages in order."""
     config, privacy = plan.config, plan.config.privacy
     made = f"generated: {config.synth.kind}, seed {config.synth.seed}" if config.synth else config.input.layout
-    fusion = ", fused with the noisy counts" if config.denoise.fused else ""
+    fusion = ", fused with the noisy counts" if config.denoise.uses_fusion else ""
     everything = f"all {plan.declared_total:,}" if plan.declared_total is not None else "all, as estimated"
     return [
         Step(
@@ -107,7 +107,7 @@ def _describe_model(plan: Plan) -> str:
     denoise = plan.config.denoise
     if denoise.model != "auto":
         return denoise.model
-    return f"the best of {', '.join(denoise.tried)} by its estimated error"
+    return f"the best of {', '.join(denoise.models)} by its estimated error"
 
 
 def _describe_bounding(plan: Plan) -> str:

@@ -231,8 +231,8 @@ def test_a_tensor_that_was_paid_for_and_is_gone_is_not_drawn_again(spark: SparkS
     config = small_config()
     write_pings(config.input.path, grid_of(config), [("one", 0)])
     ledger = ledger_of(spark, config)
-    ledger.reserve(request_of(request_of(config)))
-    ledger.mark_spent(request_of(request_of(config)), make_plan(config).cells_draw, "")
+    ledger.reserve(request_of(config))
+    ledger.mark_spent(request_of(config), make_plan(config).cells_draw, "")
     with pytest.raises(LedgerConflict, match="no longer in"):
         collect(spark, config)
 

@@ -108,7 +108,7 @@ def test_an_estimate_that_was_paid_for_and_is_gone_is_not_drawn_again(spark: Spa
     config = small_config("privacy.total_pings=null", estimate(most=30))
     write_pings(config.input.path, grid_of(config), [("one", 0)])
     ledger = ledger_of(spark, config)
-    ledger.reserve(request_of(request_of(config)))
-    ledger.mark_spent(request_of(request_of(config)), make_plan(config).draws[0], "")
+    ledger.reserve(request_of(config))
+    ledger.mark_spent(request_of(config), make_plan(config).draws[0], "")
     with pytest.raises(LedgerConflict, match="was estimated and paid for"):
         collect(spark, config)

@@ -272,12 +272,12 @@ class DenoiseSettings(Section):
         return self
 
     @property
-    def fused(self) -> bool:
+    def uses_fusion(self) -> bool:
         """Whether a model's prior is combined with the noisy counts."""
         return self.fusion and self.model != "identity"
 
     @property
-    def tried(self) -> list[Model]:
+    def models(self) -> list[Model]:
         """The models that are run: the one that is named, or all candidates."""
         return list(dict.fromkeys(self.candidates)) if self.model == "auto" else [self.model]
 
@@ -286,10 +286,10 @@ class DenoiseSettings(Section):
         return self.vqvae if model == "vqvae" else self.vae
 
     @property
-    def trained(self) -> dict[str, Section]:
+    def network_settings(self) -> dict[str, Section]:
         """The settings of those of the models run that are trained, by name."""
         networks: dict[str, Section] = {"vqvae": self.vqvae, "vae": self.vae, "blindspot": self.blindspot}
-        return {model: settings for model, settings in networks.items() if model in self.tried}
+        return {model: settings for model, settings in networks.items() if model in self.models}
 
 
 class RefineSettings(Section):

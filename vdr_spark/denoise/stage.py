@@ -61,7 +61,7 @@ def denoise_tensor(
     task = Task(noisy, noise, slices_per_day, settings, folder, progress, launcher)
     best: _Candidate | None = None
     errors: dict[str, float] = {}
-    for model in settings.tried:
+    for model in settings.models:
         candidate = _try_model(model, task)
         errors[model] = candidate.accuracy.busy_error
         if best is None or errors[model] < errors[best.model]:

@@ -99,9 +99,9 @@ def identify_release(config: ReleaseConfig, region: str | None) -> str:
         ("total_pings", privacy.total_pings if privacy.estimate_total is None else identify_total(config)),
         ("denoising", DENOISING_VERSION),
         ("model", denoise.model),
-        ("fused", denoise.fused),
-        ("candidates", list(denoise.tried) if denoise.model == "auto" else None),
-        *((model, used.model_dump(mode="json", exclude_defaults=True)) for model, used in denoise.trained.items()),
+        ("fused", denoise.uses_fusion),
+        ("candidates", list(denoise.models) if denoise.model == "auto" else None),
+        *((model, used.model_dump(mode="json", exclude_defaults=True)) for model, used in denoise.network_settings.items()),
         ("refine", refine.method),
         ("concentration", refine.concentration if refine.method == "gamma" else None),
     ]

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vdr_spark.config import ReleaseConfig
+from vdr_spark.config.settings import RegionSettings, Section
 from vdr_spark.storage.paths import absolute
 
 VERSION = 1
@@ -93,7 +94,7 @@ def identify_total(config: ReleaseConfig) -> str:
 def identify_release(config: ReleaseConfig, region: str | None) -> str:
     """Return the SHA-256 of a draw and of how it is denoised and refined; settings that are not used do not count."""
     denoise, refine, privacy = config.denoise, config.refine, config.privacy
-    settings: list[tuple[str, Value]] = [
+    content: list[tuple[str, Value]] = [
         ("draw", identify_cells(config)),
         ("region", region),
         ("total_pings", privacy.total_pings if privacy.estimate_total is None else identify_total(config)),
@@ -101,16 +102,21 @@ def identify_release(config: ReleaseConfig, region: str | None) -> str:
         ("model", denoise.model),
         ("fused", denoise.uses_fusion),
         ("candidates", list(denoise.models) if denoise.model == "auto" else None),
-        *((model, used.model_dump(mode="json", exclude_defaults=True)) for model, used in denoise.network_settings.items()),
+        *((model, _written(settings)) for model, settings in denoise.network_settings.items()),
         ("refine", refine.method),
         ("concentration", refine.concentration if refine.method == "gamma" else None),
     ]
-    return _hash("release", [[name, value] for name, value in settings if value is not None])
+    return _hash("release", [[name, value] for name, value in content if value is not None])
 
 
 def hash_configuration(config: ReleaseConfig) -> str:
     """Return the SHA-256 of all that a person wrote, for the record."""
-    return _hash("configuration", [config.model_dump(mode="json", exclude_defaults=True)])
+    return _hash("configuration", [_written(config)])
+
+
+def _written(settings: Section) -> dict[str, Any]:
+    """Return what a person changed of some settings."""
+    return settings.model_dump(mode="json", exclude_defaults=True)
 
 
 def _listed(config: ReleaseConfig, dependencies: Sequence[Dependency]) -> list[Any]:
@@ -124,7 +130,7 @@ def _known_bound(config: ReleaseConfig) -> int | None:
     return privacy.k if privacy.total_pings is None else privacy.bound(privacy.total_pings)
 
 
-def _box(region: Any) -> list[Value]:
+def _box(region: RegionSettings) -> list[Value]:
     return [region.model_dump(mode="json", exclude_none=True)]
 
 

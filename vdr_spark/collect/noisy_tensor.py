@@ -9,19 +9,17 @@ as spent, with the SHA-256 of just these numbers.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import unquote
 
-import numpy as np
-import pyarrow as pa
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from vdr_spark.collect.slice_digests import DIGEST_SCHEMA, digest_slices
 from vdr_spark.errors import LedgerConflict, StageMissing
 from vdr_spark.privacy.accounting import BudgetRequest, Draw, Entry
 from vdr_spark.privacy.ledger import Ledger
@@ -29,8 +27,6 @@ from vdr_spark.storage.files import filesystem
 from vdr_spark.storage.places import OutputFolder
 from vdr_spark.storage.tables import NOISY_SLICES, append_once, create_if_missing, list_commits, read_partition
 from vdr_spark.workers import in_worker
-
-_DIGESTS = pa.schema([("slice", pa.int32()), ("sha256", pa.string()), ("total", pa.int64())])
 
 
 @dataclass(frozen=True)
@@ -155,9 +151,7 @@ class NoisyTensor:
     def _read_contents(self, files: tuple[str, ...]) -> Contents:
         rows = self.rows()
         assert rows is not None
-        digests = rows.select("slice", "counts").mapInArrow(
-            in_worker(_digest_slices), "slice int, sha256 string, total bigint"
-        )
+        digests = rows.select("slice", "counts").mapInArrow(in_worker(digest_slices), DIGEST_SCHEMA)
         try:
             found = sorted((row.slice, row.sha256, row.total) for row in digests.collect())
         except (PySparkException, Py4JJavaError) as problem:
@@ -176,11 +170,3 @@ class NoisyTensor:
             f"the noisy tensor of draw {self.draw.draw_id} in {self._output.root} is damaged: {what}. "
             f"It cannot be drawn again; {remedy}."
         )
-
-
-def _digest_slices(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        slices = [batch.column("counts")[row].values.to_numpy().astype("<i8") for row in range(batch.num_rows)]
-        digests = pa.array([hashlib.sha256(counts.tobytes()).hexdigest() for counts in slices], pa.string())
-        totals = pa.array([int(counts.sum(dtype=np.int64)) for counts in slices], pa.int64())
-        yield pa.RecordBatch.from_arrays([batch.column("slice"), digests, totals], schema=_DIGESTS)

@@ -44,7 +44,8 @@ def write_tensor(path: str, tensor: Tensor) -> None:
     fs.makedirs(posixpath.dirname(inside), exist_ok=True)
     with (
         fs.open(inside + ".tmp", "wb") as file,
-        pq.ParquetWriter(file, _SCHEMA, compression="zstd") as writer,
+        # Without dictionaries of values, which hardly repeat: they take eight times as long to write.
+        pq.ParquetWriter(file, _SCHEMA, compression="zstd", use_dictionary=False) as writer,
     ):
         layers = [getattr(tensor, name) for name in _LAYERS]
         for number in range(len(tensor.counts)):

@@ -35,7 +35,11 @@ def killed_release(folder: Path, encryption: bool, delta_jars: str) -> tuple[dic
     scratch, temporary = folder / "scratch", folder / "temporary"
     for made in (scratch, temporary):
         made.mkdir()
-    readable = {"spark.local.dir": str(scratch), "spark.shuffle.compress": "false"}
+    readable = {
+        "spark.local.dir": str(scratch),
+        "spark.shuffle.compress": "false",
+        "spark.cleaner.referenceTracking": "false",  # or what the garbage collector reaches in time is not looked at
+    }
     settings = json.dumps({"encryption": encryption, "conf": readable, "driver_memory": "1g"})
     overrides = [*small_overrides(folder), f"spark={settings}", delta_jars]
     config = load_config(CONF, overrides)

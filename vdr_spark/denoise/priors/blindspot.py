@@ -107,15 +107,10 @@ def _train(
     held = [view.of(t) for t in chosen]
     device = held[0].others.device
     axis = Axis.of(noisy, noise)
-    largest = math.exp(max(float(seen.log_ridge.max()) for seen in held) + _LARGEST_CORRECTION)
-    dispersions = [math.exp(_USUAL_DISPERSION + sign * _DISPERSION_REACH) for sign in (-1, 1)]
-    likelihood = MarginalLikelihood(axis, (_SMALLEST_MEAN, largest), (dispersions[0], dispersions[1]), device)
+    likelihood = _build_likelihood(axis, held)
     places = [torch.from_numpy(axis.places(noisy[t]).astype(np.int32)).to(device) for t in chosen]
     crops = _Crops(held, places, settings)
-    digest = hashlib.sha256(repr(noise).encode())
-    digest.update(np.ascontiguousarray(noisy).data)
-    fingerprint = digest.hexdigest()[:16]
-    identity = Identity("blindspot", settings.model_dump(mode="json"), fingerprint)
+    identity = Identity("blindspot", settings.model_dump(mode="json"), _fingerprint(noisy, noise))
     epochs = -(-settings.steps // _STEPS_PER_EPOCH)
     with torch.random.fork_rng(devices=[]), progress.task("denoise: train blindspot", epochs) as update:
         torch.manual_seed(settings.seed)
@@ -131,6 +126,20 @@ def _train(
             save_checkpoint(folder, identity, log, network, optimizer, network.state_dict())
             update(len(log), f"loss {loss:.4f}")
     return network.eval().requires_grad_(False)
+
+
+def _build_likelihood(axis: Axis, held: list[_NetworkInput]) -> MarginalLikelihood:
+    """Return the likelihood in tables that reach as far as the network can correct."""
+    largest = math.exp(max(float(seen.log_ridge.max()) for seen in held) + _LARGEST_CORRECTION)
+    dispersions = [math.exp(_USUAL_DISPERSION + sign * _DISPERSION_REACH) for sign in (-1, 1)]
+    means = (_SMALLEST_MEAN, largest)
+    return MarginalLikelihood(axis, means, (dispersions[0], dispersions[1]), held[0].others.device)
+
+
+def _fingerprint(noisy: Slices, noise: Noise) -> str:
+    digest = hashlib.sha256(repr(noise).encode())
+    digest.update(np.ascontiguousarray(noisy).data)  # without a copy of the tensor
+    return digest.hexdigest()[:16]
 
 
 def _train_epoch(

@@ -1,7 +1,9 @@
 """All stages together: resumable, costless second opinions, and every odd input works."""
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,10 +11,13 @@ from pyspark.sql import SparkSession
 
 from tests.conftest import mark_as_generated, write_pings
 from tests.plans import draw_id_of, grid_of, ledger_of, noisy_files, output_of, run_release, run_stage
+from vdr_spark.collect.noisy_tensor import NoisyTensor
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.petastorm_reader import read_slices
 from vdr_spark.errors import InvalidConfig, StageMissing
+from vdr_spark.pipeline import Pipeline
 from vdr_spark.plan import make_plan
+from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.release.read import read_release
 
 Small = Callable[..., ReleaseConfig]
@@ -37,6 +42,30 @@ def test_stages_one_by_one_and_again(spark: SparkSession, small_config: Small) -
     np.testing.assert_allclose(second.counts, noisy * factor, rtol=1e-4, atol=1e-5)
     assert ledger_of(spark, config).account(config.dataset).committed == config.privacy.epsilon
     assert (read_release(config.output, first.release_id).counts == first.counts).all()
+
+
+def test_stages_of_one_process_hash_and_verify_once(
+    spark: SparkSession, small_config: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, calls = small_config(), Counter[str]()
+    write_pings(config.input.path, grid_of(config), [("a", 3)])
+    for owner, name in ((NoisyTensor, "_read_contents"), (Ledger, "_read")):
+        honest = getattr(owner, name)
+
+        def counted(self: object, *rest: object, honest: Any = honest, name: str = name) -> object:
+            calls[name] += 1
+            return honest(self, *rest)
+
+        monkeypatch.setattr(owner, name, counted)
+    together = Pipeline(spark, config)
+    together.run("collect")
+    assert calls["_read_contents"] == 1
+    calls.clear()
+    for stage in ("denoise", "refine", "publish"):
+        together.run(stage)
+    assert not calls  # neither hashed nor read again
+    run_stage("denoise", spark, config)  # alone, it looks for itself
+    assert calls == {"_read_contents": 1, "_read": 1}
 
 
 @pytest.mark.parametrize(("stage", "needs"), [("denoise", "collect"), ("refine", "collect"), ("publish", "refine")])

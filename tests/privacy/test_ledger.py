@@ -11,6 +11,7 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from delta.tables import DeltaTable
@@ -23,6 +24,7 @@ from vdr_spark.plan import make_plan
 from vdr_spark.privacy.accounting import Cap, Draw, Entry, State
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.storage.places import LedgerPlaces
+from vdr_spark.storage.tables import COMMIT_CONFLICTS, append_once
 
 Small = Callable[..., ReleaseConfig]
 
@@ -109,6 +111,25 @@ def test_an_entry_that_comes_in_between_is_not_written_over(
     states = [(entry.dataset, entry.state.value) for entry in read()]
     opened, spent = ("demo-city", "granted"), ("demo-city", "spent")
     assert states == [opened, ("demo-city", "reserved"), spent, ("other", "granted"), ("other", "reserved")]
+
+
+@pytest.mark.parametrize("conflict", COMMIT_CONFLICTS, ids=lambda kind: kind.__name__)
+def test_the_loser_of_a_commit_decides_anew(
+    ledger: Ledger, small_config: Small, monkeypatch: pytest.MonkeyPatch, conflict: type[Exception]
+) -> None:
+    """Delta tells the second of two writers in several ways, which have no common base class."""
+    config, lost = small_config(), []
+
+    def lose_once(*arguments: Any, **more: Any) -> None:
+        if not lost:
+            lost.append(True)
+            raise conflict("another was faster")
+        append_once(*arguments, **more)
+
+    monkeypatch.setattr("vdr_spark.privacy.ledger.append_once", lose_once)
+    assert ledger.reserve(request_of(config)) is State.RESERVED
+    assert lost
+    assert [entry.state.value for entry in ledger.entries()] == ["granted", "reserved"]
 
 
 @pytest.mark.parametrize("edit", ["UPDATE delta.`{}` SET epsilon = '1' WHERE sequence = 2", "DELETE FROM delta.`{}`"])

@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from vdr_spark.config.settings import VaeSettings, VqvaeSettings
+from vdr_spark.config.denoise import VaeSettings, VqvaeSettings
 from vdr_spark.denoise.networks.device import choose_device, is_mixed
 from vdr_spark.denoise.networks.training import Run, read_training_log
 from vdr_spark.denoise.petastorm_reader import read_slices

@@ -57,6 +57,7 @@ MARKS_BY_FIXTURE = {"spark": "spark", "one_thread": "training"}
 LONGEST_FIRST = (
     "faults/test_chain.py",
     "collect/test_stage.py",
+    "collect/test_noisy_tensor.py",
     "cluster/test_processes.py",
     "privacy/test_ledger.py",
     "audit/test_checks.py",

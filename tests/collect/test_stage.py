@@ -5,9 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
-from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
 from tests.conftest import mark_as_generated, write_pings
@@ -19,27 +17,20 @@ from tests.plans import (
     ledger_of,
     noisy_files,
     output_of,
-    request_of,
     scale_of,
     stored_noise,
 )
-from vdr_spark.collect.noisy_tensor import NoisyTensor
 from vdr_spark.collect.stage import _describe_failure
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.petastorm_reader import read_region
-from vdr_spark.errors import BudgetExceeded, InvalidConfig, InvalidInput, LedgerConflict
+from vdr_spark.errors import BudgetExceeded, InvalidConfig, InvalidInput
 from vdr_spark.plan import make_plan
 from vdr_spark.privacy.accounting import State
-from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.storage.locks import Busy, exclusive
 
 Small = Callable[..., ReleaseConfig]
 # So large an epsilon that the noise is zero: the exact bounded counts become visible to a test.
 NO_NOISE = ("privacy.epsilon=1e6", "privacy.budget=1e9")
-
-
-def stored(spark: SparkSession, config: ReleaseConfig) -> NDArray[np.float32]:
-    return stored_noise(spark, config)
 
 
 def test_no_user_contributes_more_than_k(spark: SparkSession, small_config: Small) -> None:
@@ -53,7 +44,7 @@ def test_no_user_contributes_more_than_k(spark: SparkSession, small_config: Smal
     source = Path(config.input.path) / "part.parquet"
     (Path(config.input.path) / "again.parquet").write_bytes(source.read_bytes())
     collect(spark, config)
-    counts = stored(spark, config).reshape(-1)
+    counts = stored_noise(spark, config).reshape(-1)
     assert counts[7::256].sum() + counts[300] + counts[512] + counts[513] == counts.sum() == 5 + 4 + 5
     assert counts[7::256].sum() == 5
     assert counts[300] == 5
@@ -76,37 +67,20 @@ def test_rows_that_are_no_pings_are_left_out(spark: SparkSession, small_config: 
     frame = spark.createDataFrame(rows, "user_id string, lat double, lon double, ts timestamp")
     frame.write.parquet(config.input.path)
     collect(spark, config)
-    assert stored(spark, config).sum() == 1
+    assert stored_noise(spark, config).sum() == 1
 
 
 def test_every_cell_has_noise_the_empty_ones_too(spark: SparkSession, small_config: Small) -> None:
     config = small_config()
     write_pings(config.input.path, grid_of(config), [("one", 0)])
     collect(spark, config)
-    counts = stored(spark, config)
+    counts = stored_noise(spark, config)
     scale = float(scale_of(config))
     assert counts.shape == grid_of(config).shape
     for layer in counts:  # no slice without noise
         assert np.abs(layer).mean() == pytest.approx(scale, rel=0.5)
     assert abs(counts.mean()) < scale
     assert len({layer.tobytes() for layer in counts}) == len(counts)  # no slice has another one's noise
-
-
-def rows_as_stored(spark: SparkSession, config: ReleaseConfig) -> list[list[int]]:
-    """The slice numbers in each live file, in the order they stand there."""
-    files = noisy_files(spark, config)
-    return [pq.read_table(file.removeprefix("file:"), columns=["slice"])["slice"].to_pylist() for file in files]
-
-
-def test_how_slices_lie_in_the_files_tells_nothing(spark: SparkSession, small_config: Small) -> None:
-    """Neither the order of rows nor their spread over files may depend on which slices hold pings."""
-    orders = []
-    for name, cells in (("none", []), ("one", [("a", 5 * 256)]), ("two", [("a", 6 * 256), ("b", 3 * 256)])):
-        config = small_config(f"name={name}", f"input.path={small_config().input.path}/{name}", "privacy.budget=100")
-        write_pings(config.input.path, grid_of(config), cells)
-        collect(spark, config)
-        orders.append(sorted(rows_as_stored(spark, config)))
-    assert orders[0] == orders[1] == orders[2]
 
 
 def test_users_with_colliding_hashes_are_two_users(spark: SparkSession, small_config: Small) -> None:
@@ -119,89 +93,18 @@ def test_users_with_colliding_hashes_are_two_users(spark: SparkSession, small_co
     config = small_config(*NO_NOISE, "privacy.k=5")
     write_pings(config.input.path, grid_of(config), [(twins[0], 1)] * 9 + [(twins[1], 2)] * 7)
     collect(spark, config)
-    counts = stored(spark, config).reshape(-1)
+    counts = stored_noise(spark, config).reshape(-1)
     assert (counts[1], counts[2]) == (5, 5)
-
-
-def test_a_run_killed_after_the_commit_leaves_no_second_drawing(
-    spark: SparkSession, small_config: Small, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = small_config()
-    write_pings(config.input.path, grid_of(config), [("one", 0)])
-    with monkeypatch.context() as patch:
-        patch.setattr(NoisyTensor, "remove_orphans", lambda _: None)
-        collect(spark, config)
-    folder = Path(output_of(config).table("noisy_slices")) / f"draw_id={draw_id_of(config)}"
-    orphan = folder / "part-00009-late.snappy.parquet"  # of a task that lost, and finished after the commit
-    orphan.write_bytes(b"another drawing")
-    assert collect(spark, config) is False
-    assert not orphan.exists()
-    assert stored(spark, config).any()
 
 
 def test_an_input_without_a_single_ping_is_pure_noise(spark: SparkSession, small_config: Small) -> None:
     config = small_config()
     write_pings(config.input.path, grid_of(config), [])
     collect(spark, config)
-    assert stored(spark, config).any()
+    assert stored_noise(spark, config).any()
 
 
-def test_noise_is_drawn_once(spark: SparkSession, small_config: Small) -> None:
-    config = small_config()
-    write_pings(config.input.path, grid_of(config), [("one", 0)])
-    assert collect(spark, config) is True
-    first = stored(spark, config)
-    assert (stored(spark, config) == first).all()
-    assert collect(spark, config) is False
-    assert (stored(spark, config) == first).all()
-    assert ledger_of(spark, config).state_of(draw_id_of(config)) is State.SPENT
-
-
-def test_a_run_killed_before_the_commit_leaves_nothing_and_pays_once(
-    spark: SparkSession, small_config: Small, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = small_config()
-    write_pings(config.input.path, grid_of(config), [("one", 0)])
-
-    def killed(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(NoisyTensor, "store", killed)
-        with pytest.raises(KeyboardInterrupt):
-            collect(spark, config)
-    # A half-written file with another drawing of noise, as a killed task leaves it.
-    folder = Path(output_of(config).table("noisy_slices")) / f"draw_id={draw_id_of(config)}"
-    folder.mkdir(parents=True)
-    (folder / "part-00000-half.snappy.parquet").write_bytes(b"another drawing")
-    collect(spark, config)
-    assert sorted(os.path.basename(file) for file in noisy_files(spark, config)) == sorted(
-        file.name for file in folder.glob("part-*")
-    )
-    account = ledger_of(spark, config).account(config.dataset)
-    assert account.committed == config.privacy.epsilon
-
-
-def test_a_run_killed_before_it_was_booked_as_spent_is_taken_up(
-    spark: SparkSession, small_config: Small, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = small_config()
-    write_pings(config.input.path, grid_of(config), [("one", 0)])
-
-    def killed(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Ledger, "mark_spent", killed)
-        with pytest.raises(KeyboardInterrupt):
-            collect(spark, config)
-    first = stored(spark, config)
-    assert collect(spark, config) is False
-    assert (stored(spark, config) == first).all()
-    assert ledger_of(spark, config).state_of(draw_id_of(config)) is State.SPENT
-
-
-def test_the_book_is_written_before_the_data_are_read(
+def test_the_ledger_is_written_before_the_data_are_read(
     spark: SparkSession, small_config: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = small_config()
@@ -225,16 +128,6 @@ def test_overspending_reads_no_data(spark: SparkSession, small_config: Small, mo
     monkeypatch.setattr("vdr_spark.collect.stage.count_bounded", lambda *_: pytest.fail("data were read"))
     with pytest.raises(BudgetExceeded):
         collect(spark, small_config("name=again"))
-
-
-def test_a_tensor_that_was_paid_for_and_is_gone_is_not_drawn_again(spark: SparkSession, small_config: Small) -> None:
-    config = small_config()
-    write_pings(config.input.path, grid_of(config), [("one", 0)])
-    ledger = ledger_of(spark, config)
-    ledger.reserve(request_of(config))
-    ledger.mark_spent(request_of(config), make_plan(config).cells_draw, "")
-    with pytest.raises(LedgerConflict, match="no longer in"):
-        collect(spark, config)
 
 
 def test_two_processes_do_not_collect_the_same_draw_at_once(spark: SparkSession, small_config: Small) -> None:
@@ -301,7 +194,7 @@ def test_the_same_seed_gives_the_same_tensor_however_the_rows_lie(spark: SparkSe
         collect(spark, other)
     finally:
         spark.conf.set("spark.sql.shuffle.partitions", "3")
-    assert (stored(spark, config) == stored(spark, other)).all()
+    assert (stored_noise(spark, config) == stored_noise(spark, other)).all()
 
 
 def test_weights_use_every_ping_and_sum_to_k(spark: SparkSession, small_config: Small) -> None:
@@ -310,7 +203,7 @@ def test_weights_use_every_ping_and_sum_to_k(spark: SparkSession, small_config: 
     heavy = [("heavy", 7)] * 30 + [("heavy", 256 + 7)] * 10
     write_pings(config.input.path, grid_of(config), [*heavy, ("light", 512), ("light", 512)])
     collect(spark, config)
-    counts = stored(spark, config).reshape(-1)
+    counts = stored_noise(spark, config).reshape(-1)
     np.testing.assert_allclose(counts[[7, 256 + 7, 512]], [6 * 30 / 40, 6 * 10 / 40, 2], atol=1e-3)
     assert counts[[7, 256 + 7]].sum() <= 6
     row = spark.read.format("delta").load(output_of(config).table("noisy_slices")).first()
@@ -368,5 +261,5 @@ def test_both_readers_keep_the_same_pings(spark: SparkSession, small_config: Sma
             write_pings(config.input.path, grid_of(config), list(zip(users.tolist(), cells.tolist(), strict=True)))
             mark_as_generated(config.input.path)
         collect(spark, other)
-        tensors.append(stored(spark, other))
+        tensors.append(stored_noise(spark, other))
     assert (tensors[0] == tensors[1]).all()

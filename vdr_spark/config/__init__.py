@@ -1,4 +1,4 @@
-"""Settings: sections in `settings` and `privacy`, joined by `release`; `values` reads values, `file` the YAML."""
+"""Settings: the sections, joined by `release`; `values` reads values, `file` the YAML, `sentences` tells mistakes."""
 
 from vdr_spark.config.file import load_config
 from vdr_spark.config.release import ReleaseConfig

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
+from vdr_spark.config.denoise import DenoiseSettings
 from vdr_spark.config.privacy import PrivacySettings
 from vdr_spark.config.settings import (
     AboutSettings,
-    DenoiseSettings,
     GridSettings,
     InputSettings,
     Location,

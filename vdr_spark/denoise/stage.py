@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from vdr_spark.arrays import Slices
-from vdr_spark.config.settings import DenoiseSettings
+from vdr_spark.config.denoise import DenoiseSettings
 from vdr_spark.denoise.estimation.accuracy import Accuracy, estimate_accuracy
 from vdr_spark.denoise.estimation.fusion import Fusion
 from vdr_spark.denoise.estimation.risk import Estimate

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from vdr_spark.config.settings import AutoencoderSettings, VaeSettings, VqvaeSettings
+from vdr_spark.config.denoise import AutoencoderSettings, VaeSettings, VqvaeSettings
 from vdr_spark.denoise.networks import training as module
 from vdr_spark.denoise.networks.autoencoder import Autoencoder
 from vdr_spark.denoise.networks.training import LogLine, Run, is_finished, is_over, read_training_log

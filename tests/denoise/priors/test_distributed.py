@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.denoise.laplace import laplace_noise
-from vdr_spark.config.settings import DenoiseSettings, VqvaeSettings
+from vdr_spark.config.denoise import DenoiseSettings, VqvaeSettings
 from vdr_spark.denoise.networks.checkpoint import load_checkpoint
 from vdr_spark.denoise.networks.training import LogLine, Run, is_finished, read_training_log
 from vdr_spark.denoise.priors.distributed import train_distributed

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tests.denoise.laplace import laplace_noise
-from vdr_spark.config.settings import AutoencoderSettings, VaeSettings, VqvaeSettings
+from vdr_spark.config.denoise import AutoencoderSettings, VaeSettings, VqvaeSettings
 from vdr_spark.denoise.networks.autoencoder import vae, vqvae
 from vdr_spark.denoise.networks.training import Run, read_training_log
 from vdr_spark.denoise.priors import reconstruction as module

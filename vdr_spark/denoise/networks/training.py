@@ -24,7 +24,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.optim import Adam, Optimizer
 
-from vdr_spark.config.settings import AutoencoderSettings, VqvaeSettings
+from vdr_spark.config.denoise import AutoencoderSettings, VqvaeSettings
 from vdr_spark.denoise.networks.autoencoder import Autoencoder, Output, vae, vqvae
 from vdr_spark.denoise.networks.checkpoint import (
     Identity,

@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.optim import Adam
 
 from vdr_spark.arrays import Slices
-from vdr_spark.config.settings import BlindspotSettings
+from vdr_spark.config.denoise import BlindspotSettings
 from vdr_spark.denoise.estimation.likelihood import Axis
 from vdr_spark.denoise.estimation.marginal import MarginalLikelihood
 from vdr_spark.denoise.networks.checkpoint import Identity, resume, save_checkpoint, write_training_log

@@ -18,7 +18,7 @@ import torch
 from torch import distributed
 
 from vdr_spark.arrays import Slices
-from vdr_spark.config.settings import AutoencoderSettings, DenoiseSettings
+from vdr_spark.config.denoise import AutoencoderSettings, DenoiseSettings
 from vdr_spark.denoise.launcher import Launcher
 from vdr_spark.denoise.networks.device import choose_device, is_mixed
 from vdr_spark.denoise.networks.training import Run, is_finished, read_training_log

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from vdr_spark.arrays import Slices
-from vdr_spark.config.settings import DenoiseSettings
+from vdr_spark.config.denoise import DenoiseSettings
 from vdr_spark.denoise.launcher import Launcher
 from vdr_spark.denoise.priors.features import Features
 from vdr_spark.denoise.priors.regression import Regression

@@ -20,10 +20,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from vdr_spark.collect.slice_digests import DIGEST_SCHEMA, digest_slices
-from vdr_spark.errors import LedgerConflict, StageMissing
+from vdr_spark.errors import DamagedTable, LedgerConflict, StageMissing
 from vdr_spark.privacy.accounting import BudgetRequest, Draw, Entry
 from vdr_spark.privacy.ledger import Ledger
+from vdr_spark.storage.delta_files import list_files
 from vdr_spark.storage.files import filesystem
+from vdr_spark.storage.paths import is_local
 from vdr_spark.storage.places import OutputFolder
 from vdr_spark.storage.tables import NOISY_SLICES, append_once, create_if_missing, list_commits, read_partition
 from vdr_spark.workers import in_worker
@@ -61,7 +63,12 @@ class NoisyTensor:
         return self.contents() is not None
 
     def files(self) -> list[str]:
-        """Return URIs of the Parquet files that hold it: those Delta calls live, never the folder's listing."""
+        """Return where the Parquet files are that hold it: those Delta calls live, never the folder's listing."""
+        if is_local(self.path):  # without Spark, which takes longer to ask
+            try:
+                return list_files(self.path, draw_id=self.draw.draw_id)
+            except DamagedTable:
+                raise self._damaged("its log cannot be read", "bring the folder back as it was") from None
         rows = self.rows()
         if rows is None:
             return []

@@ -18,21 +18,15 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from vdr_spark.errors import BudgetExceeded, LedgerConflict
+from vdr_spark.errors import BudgetExceeded, DamagedTable, LedgerConflict
 from vdr_spark.privacy import accounting
 from vdr_spark.privacy.accounting import Account, BudgetRequest, Cap, Draw, Entry, Posting, State
 from vdr_spark.privacy.ledger_head import LedgerHead
+from vdr_spark.storage import delta_files, tables
 from vdr_spark.storage.locks import exclusive
+from vdr_spark.storage.paths import is_local
 from vdr_spark.storage.places import LedgerPlaces
-from vdr_spark.storage.tables import (
-    COMMIT_CONFLICTS,
-    LEDGER,
-    append_once,
-    create_if_missing,
-    list_commits,
-    read_rows,
-    read_table,
-)
+from vdr_spark.storage.tables import COMMIT_CONFLICTS, LEDGER, append_once, create_if_missing, list_commits
 
 _ATTEMPTS = 20  # a competitor gets in between at most once per entry it writes
 
@@ -126,9 +120,20 @@ class Ledger:
         return spent
 
     def _read(self) -> list[Entry]:
-        table = read_table(self._spark, self.path)
-        rows = [] if table is None else read_rows(table)
-        return [_to_entry(row) for row in sorted(rows, key=lambda row: int(row["sequence"]))]
+        return [_to_entry(row) for row in sorted(self._read_rows(), key=lambda row: int(row["sequence"]))]
+
+    def _read_rows(self) -> list[dict[str, Any]]:
+        """Read the table: on a local disk without Spark, which takes a second for it; elsewhere by its credentials."""
+        if not is_local(self.path):
+            table = tables.read_table(self._spark, self.path)
+            return [] if table is None else tables.read_rows(table)
+        try:
+            return delta_files.read_rows(self.path)
+        except DamagedTable:
+            raise LedgerConflict(
+                f"the ledger {self.path} cannot be read: files of it are damaged or gone. Nothing more is released "
+                "until it is restored (Delta's history, a backup), or people have found out what was spent"
+            ) from None
 
     def _write(self, request: BudgetRequest, *decisions: Decision) -> list[Entry]:
         """Decide by the ledger as it stands what to write, and write that; decide anew where another was faster.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from vdr_spark.arrays import Integers, Slices
 from vdr_spark.errors import DamagedTable, StageMissing
 from vdr_spark.grid import Box, Grid
 from vdr_spark.release.release import Release
-from vdr_spark.storage.delta_files import column_values, is_delta_table, read_batches
+from vdr_spark.storage.delta_files import column_values, is_delta_table, read_batches, read_rows
 from vdr_spark.storage.paths import absolute
 
 if TYPE_CHECKING:
@@ -108,14 +107,4 @@ def _release_rows(output: str) -> list[dict[str, Any]]:
     path = table_path(output, "releases")
     if not is_delta_table(path):
         raise no_release_yet(output)
-    rows = [_in_utc(row) for batch in read_batches(path) for row in batch.to_pylist()]
-    return sorted(rows, key=lambda row: row["created"], reverse=True)
-
-
-def _in_utc(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row with its moments in UTC, which is what a moment without a zone means in Spark's files."""
-    moments = {name: value for name, value in row.items() if isinstance(value, datetime)}
-    return row | {
-        name: value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-        for name, value in moments.items()
-    }
+    return sorted(read_rows(path), key=lambda row: row["created"], reverse=True)

@@ -11,7 +11,8 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, TypeVar
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from fsspec.implementations.local import LocalFileSystem
@@ -52,6 +53,21 @@ def read_batches(path: str, columns: Sequence[str] | None = None, **partition: s
             yield from _read_file(file, columns)
 
 
+def read_rows(path: str) -> list[dict[str, Any]]:
+    """Return all rows of a small table, moments in UTC; none where there is no table."""
+    if not is_delta_table(path):
+        return []
+    return [_to_utc(row) for batch in read_batches(path) for row in batch.to_pylist()]
+
+
+def list_files(path: str, **partition: str) -> list[str]:
+    """Return where the live files of a table are, of one partition where it is named; none where there is no table."""
+    if not is_delta_table(path):
+        return []
+    with _naming_damage(path):
+        return sorted(_files(path, partition))
+
+
 def column_values(batch: pa.RecordBatch, name: str, kind: type[Number]) -> NDArray[Number]:
     """Return a column as NumPy has it, null as NaN; `ValueError` for a null among integers. (rows,)
 
@@ -69,6 +85,15 @@ def column_values(batch: pa.RecordBatch, name: str, kind: type[Number]) -> NDArr
         return values
     valid = np.unpackbits(np.frombuffer(validity, dtype=np.uint8), bitorder="little")[rows].astype(bool)
     return np.where(valid, values, np.nan)
+
+
+def _to_utc(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row with its moments in UTC, which is what a moment without a zone means in Spark's files."""
+    moments = {name: value for name, value in row.items() if isinstance(value, datetime)}
+    return row | {
+        name: value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        for name, value in moments.items()
+    }
 
 
 @contextmanager

@@ -60,6 +60,8 @@ def test_stages_of_one_process_hash_and_verify_once(
     together = Pipeline(spark, config)
     together.run("collect")
     assert calls["_read_contents"] == 1
+    with pytest.raises(StageMissing, match="vdr refine"):
+        together.run("publish")
     calls.clear()
     for stage in ("denoise", "refine", "publish"):
         together.run(stage)
@@ -68,7 +70,7 @@ def test_stages_of_one_process_hash_and_verify_once(
     assert calls == {"_read_contents": 1, "_read": 1}
 
 
-@pytest.mark.parametrize(("stage", "needs"), [("denoise", "collect"), ("refine", "collect"), ("publish", "refine")])
+@pytest.mark.parametrize(("stage", "needs"), [("denoise", "collect"), ("refine", "collect"), ("publish", "collect")])
 def test_a_stage_too_early_names_the_one_before(
     spark: SparkSession, small_config: Small, stage: str, needs: str
 ) -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -65,13 +67,34 @@ def test_a_release_from_a_dataframe(spark: SparkSession, pings: ReleaseConfig) -
     assert again.budget.committed == 10**6
 
 
+def test_an_audit_looks_anew(spark: SparkSession, pings: ReleaseConfig) -> None:
+    """What the publisher hashed when it released is not believed: the stored numbers may have been changed since."""
+    frame = spark.read.parquet(pings.input.path or "")
+    publisher = Publisher.from_dataframe(frame, "people", **settings(pings))
+    publisher.release()
+    file = Path(publisher.pipeline.draws.cells.files()[0])
+    stored = pq.ParquetFile(file).read()
+    counts = stored["counts"].to_pylist()
+    counts[0][0] += 1
+    pq.write_table(stored.set_column(1, "counts", pa.array(counts, pa.list_(pa.int64()))), file)
+    (file.parent / f".{file.name}.crc").unlink()
+    failed = [finding.check for finding in publisher.audit().findings if finding.holds is False]
+    assert "noisy tensor" in failed
+
+
+def test_a_person_may_vouch_for_a_plan(spark: SparkSession, pings: ReleaseConfig) -> None:
+    frame = spark.read.parquet(pings.input.path or "").limit(10**6)
+    publisher = Publisher.from_dataframe(frame, "vouched", trust_plan=True, timezone="UTC", **settings(pings))
+    assert publisher.release().counts.sum() > 0
+
+
 def test_a_dataframe_that_may_not_give_the_same_rows_twice_is_refused(
     spark: SparkSession, pings: ReleaseConfig
 ) -> None:
     frame = spark.read.parquet(pings.input.path or "")
     for doubtful in (frame.where(F.rand() < 0.5), frame.limit(9)):
         publisher = Publisher.from_dataframe(doubtful, "doubtful", **settings(pings))
-        with pytest.raises(InvalidInput, match=r"input\.deterministic"):
+        with pytest.raises(InvalidInput, match=r"input\.trust_plan"):
             publisher.release()
         assert publisher.budget.granted == 0  # refused before anything was reserved
 

@@ -56,23 +56,39 @@ class Publisher:
 
     @classmethod
     def from_dataframe(
-        cls, frame: DataFrame, pings: str, columns: Mapping[str, str] | None = None, **settings: Any
+        cls,
+        frame: DataFrame,
+        pings: str,
+        columns: Mapping[str, str] | None = None,
+        timezone: str | None = None,
+        trust_plan: bool = False,
+        **settings: Any,
     ) -> Publisher:
         """Publish the rows of a DataFrame, which `pings` names.
 
-        `columns` maps our names to the frame's (`{"user_id": "device", "ts": "seen_at"}`). The settings are those of a
-        configuration: `name`, `dataset`, `output`, `region`, `period`, `privacy`, ...
+        `columns` maps our names to the frame's (`{"user_id": "device", "ts": "seen_at"}`), `timezone` is that of times
+        that do not say. With `trust_plan` the person vouches for a plan that would be refused. The settings are those
+        of a configuration: `name`, `dataset`, `output`, `region`, `period`, `privacy`, ...
         """
-        source = {"dataframe": pings, "columns": dict(columns or {})}
-        return cls(ReleaseConfig(input=source, **settings), frame.sparkSession, frame)
+        pings_input = _input(columns, timezone, trust_plan) | {"dataframe": pings}
+        return cls(ReleaseConfig(**settings | {"input": pings_input}), frame.sparkSession, frame)
 
     @classmethod
     def from_table(
-        cls, spark: SparkSession, table: str, columns: Mapping[str, str] | None = None, **settings: Any
+        cls,
+        spark: SparkSession,
+        table: str,
+        columns: Mapping[str, str] | None = None,
+        timezone: str | None = None,
+        trust_plan: bool = False,
+        **settings: Any,
     ) -> Publisher:
-        """Publish the rows of a table by its name, such as `main.mobility.pings`; settings as for a DataFrame."""
-        source = {"table": table, "columns": dict(columns or {})}
-        return cls(ReleaseConfig(input=source, **settings), spark)
+        """Publish the rows of a table or view by its name, such as `main.mobility.pings`; settings as for a DataFrame.
+
+        The name is its identity: give it in full, or a table of the same name in another schema is taken for it.
+        """
+        pings_input = _input(columns, timezone, trust_plan) | {"table": table}
+        return cls(ReleaseConfig(**settings | {"input": pings_input}), spark)
 
     def explain(self) -> Explanation:
         """Say what will be done, who is protected and what it spends, before any data are read."""
@@ -100,8 +116,10 @@ class Publisher:
     def audit(self, region: str | None = None) -> AuditReport:
         """Verify the published release: ledger, noisy tensor, its noise, cells, statement. Reads no ping."""
         from vdr_spark.audit import audit
+        from vdr_spark.collect.draws import open_draws
 
-        return audit(self.spark, self.pipeline.draws, self.plan.choose_region(region))
+        # Anew: what this process hashed and verified before may have been changed since.
+        return audit(self.spark, open_draws(self.spark, self.plan), self.plan.choose_region(region))
 
     @property
     def budget(self) -> Account:
@@ -127,6 +145,10 @@ class Publisher:
     def __repr__(self) -> str:
         releases = ", ".join(self.plan.release_id(region) for region in self.plan.regions)
         return f"Publisher of {releases} (dataset {self.config.dataset}, epsilon {self.config.privacy.epsilon})"
+
+
+def _input(columns: Mapping[str, str] | None, timezone: str | None, trust_plan: bool) -> dict[str, Any]:
+    return {"columns": dict(columns or {}), "timezone": timezone, "trust_plan": trust_plan}
 
 
 class Explanation(str):

@@ -65,7 +65,7 @@ def test_queries(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("query", "forecast", "conf/demo.yaml", "--horizon", "3", "--json") == 0
     assert len(json.loads(capsys.readouterr().out)["mean"]) == 3
     assert call("query", "range", "conf/demo.yaml", "--at", "0,0") == 2
-    assert "Error" in capsys.readouterr().err
+    assert "ERROR south must lie inside" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("in_demo_folder")

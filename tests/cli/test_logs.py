@@ -143,7 +143,7 @@ def test_the_terminal_shows_words_of_others_as_they_are(capsys: pytest.CaptureFi
         {"levelname": "ERROR", "error": "Busy", "msg": "a folder [/bold] and [red]one[/red]"}
     )
     TerminalHandler().emit(record)
-    assert capsys.readouterr().err == "Error (Busy): [/bold] and [red]one[/red]\n"
+    assert capsys.readouterr().err == "Error (Busy): a folder [/bold] and [red]one[/red]\n"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,17 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.conftest import write_pings
-from tests.plans import collect, draw_id_of, grid_of, ledger_of, release_plan_of, request_of, run_release, scale_of
+from tests.plans import (
+    collect,
+    draw_id_of,
+    grid_of,
+    ledger_of,
+    release_plan_of,
+    request_of,
+    run_release,
+    scale_of,
+    stored_noise,
+)
 from vdr_spark.collect.total import Clip
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import LedgerConflict, StageMissing
@@ -102,6 +112,22 @@ def test_it_is_drawn_once_whatever_is_killed(
     collect(spark, config)
     assert release_plan_of(spark, config).total_pings == first
     assert [e.state for e in ledger_of(spark, config).entries() if e.purpose == "total"] == ["reserved", "spent"]
+
+
+def test_another_estimate_leaves_the_cells_as_they_are(spark: SparkSession, small_config: Small) -> None:
+    """With k given the cells do not depend on N: whoever asks for N otherwise pays for that, and for nothing else."""
+    settings = ("privacy.total_pings=null", "privacy.budget=100")
+    config = small_config(*settings, estimate(most=30))
+    write_pings(config.input.path, grid_of(config), [("one", 0)] * 40)
+    assert collect(spark, config) is True
+    cells = stored_noise(spark, config)
+    other = small_config(*settings, estimate(most=60))
+    assert draw_id_of(other) == draw_id_of(config)
+    assert collect(spark, other) is True
+    assert (stored_noise(spark, other) == cells).all()
+    spent = [e.purpose for e in ledger_of(spark, config).entries() if e.state is State.SPENT]
+    assert spent == ["total", "cells", "total"]
+    assert collect(spark, other) is False
 
 
 def test_an_estimate_that_was_paid_for_and_is_gone_is_not_drawn_again(spark: SparkSession, small_config: Small) -> None:

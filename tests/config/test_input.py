@@ -15,7 +15,7 @@ from vdr_spark.config.settings import InputSettings
         ({"path": "/data/pings"}, "path /data/pings"),
         ({"table": "main.mobility.pings-2020"}, "table main.mobility.pings-2020"),
         ({"table": "pings", "format": None, "header": True, "layout": "veraset"}, "table pings"),
-        ({"dataframe": "trips", "deterministic": True}, "DataFrame trips"),
+        ({"dataframe": "trips", "trust_plan": True}, "DataFrame trips"),
     ],
 )
 def test_one_place(given: dict[str, Any], location: str) -> None:
@@ -33,7 +33,7 @@ def test_one_place(given: dict[str, Any], location: str) -> None:
         ({"table": "delta.`/data`"}, "table"),
         ({"table": "pings; drop table pings"}, "table"),
         ({"dataframe": "Trips!"}, "dataframe"),
-        ({"path": "a", "deterministic": True}, "`deterministic` is said of the plan"),
+        ({"path": "a", "trust_plan": True}, "`trust_plan` is said of the plan"),
         ({"table": "b", "format": "delta"}, "`format` is about files, and the pings come from table b"),
         ({"table": "b", "header": False}, "`header` is about files"),
         ({"dataframe": "c", "separator": ";"}, "`separator` is about files, and the pings come from DataFrame c"),

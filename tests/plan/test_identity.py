@@ -13,6 +13,7 @@ from vdr_spark.plan import identity, make_plan
 Small = Callable[..., ReleaseConfig]
 BOXES = "{a: {south: 0, west: 0, north: 1, east: 1}, b: {south: 0, west: 1, north: 1, east: 2}}"
 ESTIMATED = {"epsilon": "1/3", "lambda": 0.01, "bounding": "weight", "estimate_total": {"max_per_user": 50}}
+COLUMNS = {"user_id": "_c0", "lat": "_c1", "lon": "_c2", "ts": "_c3"}
 TWO = ("region=null", "synth=null", f"regions={BOXES}")
 
 
@@ -121,6 +122,32 @@ def test_whatever_changes_the_noisy_tensor_is_another_draw(small_config: Small, 
 def test_what_does_not_change_the_noisy_tensor_is_the_same_draw(small_config: Small, override: str) -> None:
     assert draw_id_of(small_config()) == draw_id_of(small_config(override))
     assert release_id_of(small_config()) == release_id_of(small_config(override))
+
+
+@pytest.mark.parametrize(
+    "pings",
+    [
+        {"table": "main.mobility.pings"},
+        {"table": "main.mobility.other"},
+        {"dataframe": "pings"},
+        {"dataframe": "other"},
+        {"path": "s3://bucket/pings", "format": "delta"},
+        {"path": "s3://bucket/pings", "format": "csv", "header": False, "columns": COLUMNS},
+        {"path": "s3://bucket/pings", "format": "csv", "separator": ";"},
+        {"path": "s3://bucket/pings", "format": "csv"},
+        {"path": "s3://bucket/pings", "layout": "veraset"},
+    ],
+    ids=str,
+)
+def test_pings_from_elsewhere_or_read_otherwise_are_another_draw(pings: dict[str, object]) -> None:
+    others = [{"path": "s3://bucket/pings"}, {"table": "pings"}, {"dataframe": "p"}]
+    ids = {draw_id_of(configuration(input=other)) for other in others}
+    assert draw_id_of(configuration(input=pings)) not in ids
+
+
+def test_vouching_for_a_plan_does_not_change_its_draw() -> None:
+    vouched = configuration(input={"table": "a.pings", "trust_plan": True})
+    assert draw_id_of(vouched) == draw_id_of(configuration(input={"table": "a.pings"}))
 
 
 def test_the_same_thing_written_otherwise_is_the_same_draw(small_config: Small) -> None:

@@ -180,7 +180,7 @@ def test_an_exception_in_a_worker_quotes_nobody(
 
 
 def test_an_exception_of_spark_quotes_nobody(
-    spark: SparkSession, small_config: Small, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, small_config: Small, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def clumsy(pings: DataFrame) -> DataFrame:
         return pings.withColumn("user_id", F.col("user_id").cast("bigint"))
@@ -194,6 +194,7 @@ def test_an_exception_of_spark_quotes_nobody(
     seen = failure_of(spark, config)
     assert "CAST_INVALID_INPUT" in seen
     assert CANARY not in seen
+    assert CANARY not in "".join(capfd.readouterr())  # PySpark logs such an exception by itself
 
 
 def test_an_exception_on_top_of_another_quotes_nobody(

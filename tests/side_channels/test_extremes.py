@@ -18,7 +18,7 @@ from vdr_spark.config import ReleaseConfig
 Small = Callable[..., ReleaseConfig]
 # Hashes of entries cover the time; the statement and the page say it too.
 WHEN = ("created", "recorded_at", "entry_hash", "ledger_entry_hash", "last_entry_hash", "publication_date")
-NOISE = ("values", "evidence")  # and its sum, in the ledger
+NOISE = ("counts", "tensor_sha256")  # and its sum, in the ledger
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 FAR = 2**63 - 1
 
@@ -91,7 +91,7 @@ def commit_of(line: str) -> object:
 def noisy(folder: Path) -> np.ndarray:
     """The stored tensor, from its files."""
     tables = [pq.ParquetFile(file).read() for file in folder.glob("tables/noisy_slices/draw_id=*/*.parquet")]
-    return np.array(pa.concat_tables(tables).sort_by("slice")["values"].to_pylist())
+    return np.array(pa.concat_tables(tables).sort_by("slice")["counts"].to_pylist())
 
 
 def run(config: ReleaseConfig, stage: Callable[[], object], extra: Callable[[ReleaseConfig], None] | None) -> Path:

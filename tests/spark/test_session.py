@@ -1,13 +1,15 @@
 """A machine that lacks something gets one clear sentence."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from vdr_spark.config.settings import SparkSettings
-from vdr_spark.errors import EnvironmentProblem
+from vdr_spark.errors import EnvironmentProblem, InvalidConfig
 from vdr_spark.spark import session
 
 
@@ -97,3 +99,12 @@ def test_a_session_of_others_is_warned_about_once(
 def test_an_existing_session_is_used(spark: SparkSession) -> None:
     assert session.spark_session() is spark
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+
+
+def test_a_plain_path_is_refused_where_spark_would_look_elsewhere() -> None:
+    """As on a cluster whose default is HDFS: locks and what a killed run left would be looked for in another place."""
+    conf = SimpleNamespace(get=lambda _key, _default: "hdfs://name:8020")
+    spark: Any = SimpleNamespace(_jsc=SimpleNamespace(hadoopConfiguration=lambda: conf))
+    session.require_local_paths(spark, "hdfs://name:8020/out", "s3://bucket/ledger")
+    with pytest.raises(InvalidConfig, match="/out is a path without a store, which Spark takes for one in hdfs://name"):
+        session.require_local_paths(spark, "s3://bucket/ledger", "/out")

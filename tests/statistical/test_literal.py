@@ -134,7 +134,7 @@ def test_without_noise_and_with_one_key_the_data_sets_are_k_apart(
     bounding: str,
 ) -> None:
     """Sensitivity to the letter: taking the user away takes k out of the user's cell and changes nothing else."""
-    monkeypatch.setattr(SampleKey, "drawn", lambda: SampleKey(5, 6))
+    monkeypatch.setattr(SampleKey, "generate", lambda: SampleKey(5, 6))
     tensors = []
     for side, path in neighbours.items():
         config = small_config(

@@ -13,8 +13,8 @@ from pyspark.sql import functions as F
 from vdr_spark.audit.noise import tally_noise
 from vdr_spark.audit.subject import CannotTell, CheckFailed, Subject
 from vdr_spark.privacy.accounting import Draw, Entry, State, balance, check_same_draw, find_spending
-from vdr_spark.release.read import read_cells
 from vdr_spark.release.statement_page import statement_page
+from vdr_spark.release.views import read_back
 from vdr_spark.storage.files import as_json, exists, read_text
 from vdr_spark.storage.tables import CELLS, read_partition
 from vdr_spark.storage.tensor_file import checksum
@@ -94,7 +94,7 @@ def _check_cells(it: Subject) -> str:
     rows = read_partition(it.spark, output.table(CELLS.name), CELLS, release_id)
     if rows is None or rows.count() != grid.size:
         raise CheckFailed(f"the table must hold {grid.size} cells of the release, each once, and does not")
-    if checksum(*read_cells(output.root, release_id, grid)) != it.row["cells_sha256"]:
+    if checksum(*read_back(it.spark, output.root, release_id, grid)) != it.row["cells_sha256"]:
         raise CheckFailed("the cells in the table are not those that were published: their SHA-256 differs")
     starts = [grid.slice_start(number).timestamp() * 1e6 for number in range(grid.slices)]
     places = rows.withColumn("slice_start", F.unix_micros("slice_start"))

@@ -91,8 +91,11 @@ def _parse(name: str, text: str, parse: Callable[[object], T]) -> T:
 
 def _open_ledger(plan: Plan) -> Ledger:
     from vdr_spark.privacy.ledger import Ledger
+    from vdr_spark.spark.session import require_local_paths
 
-    return Ledger(open_spark(plan.config, "budget"), plan.ledger)
+    spark = open_spark(plan.config, "budget")
+    require_local_paths(spark, plan.ledger.table)
+    return Ledger(spark, plan.ledger)
 
 
 def _print(account: Account, as_json: bool) -> None:
@@ -101,12 +104,4 @@ def _print(account: Account, as_json: bool) -> None:
         cap = account.cap and {"epsilon": str(account.cap.epsilon), "window_seconds": account.cap.window_seconds}
         print(json.dumps({"dataset": account.dataset, **figures, "cap": cap}))
         return
-    console.print(
-        f"Dataset {account.dataset}: granted epsilon {account.granted}, reserved or spent {account.committed}, "
-        f"remaining {account.remaining}."
-    )
-    if account.reserved:
-        console.print(f"Of it {account.reserved} is reserved by draws that were not finished; it counts all the same.")
-    if account.cap is not None:
-        cap = account.cap
-        console.print(f"At most {cap.epsilon} within {cap.window_seconds} s, of which {account.recent} is taken.")
+    console.print(str(account), markup=False)

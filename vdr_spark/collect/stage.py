@@ -21,9 +21,16 @@ from vdr_spark.errors import InvalidConfig, InvalidInput, LedgerConflict, VdrErr
 from vdr_spark.pings.layouts import LAYOUTS
 from vdr_spark.plan import Plan
 from vdr_spark.privacy.accounting import State
-from vdr_spark.spark.session import settings_of_spark
+from vdr_spark.spark.query_loggers import mute_query_loggers
+from vdr_spark.spark.session import require_local_paths, settings_of_spark
 from vdr_spark.storage.locks import exclusive
 from vdr_spark.synth.generate import is_generated
+
+# A file that cannot be read stops the job. Were it left out, and read when a task is run again, the bound would break.
+_ALL_FILES_OR_NONE = {
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+}
 
 
 def collect(spark: SparkSession, draws: Draws, frame: DataFrame | None = None) -> bool:
@@ -35,28 +42,42 @@ def collect(spark: SparkSession, draws: Draws, frame: DataFrame | None = None) -
     """
     plan, draw_id = draws.plan, draws.plan.cells_draw.draw_id
     plan.require_exclusion()
+    require_local_paths(spark, plan.ledger.table, plan.output.root)
     with exclusive(
         plan.output.lock(draw_id),
         busy=f"another process is collecting draw {draw_id} right now; wait for it, then run this again",
     ):
-        if draws.cells.is_stored():
+        if draws.cells.is_stored() and draws.find_total() is not None:
             for tensor in draws.tensors:
                 tensor.mark_spent(plan.budget_request)
             return False
         _refuse_seeds_over_people(plan.config)
-        source = open_source(spark, plan.config.input, plan.grids, frame)
-        if draws.ledger.reserve(plan.budget_request) is State.SPENT:
-            raise LedgerConflict(
-                f"draw {draw_id} was made and paid for, but its noisy tensor is no longer in "
-                f"{plan.output.root}. Bring the folder back, or give the release another `name`: a new draw costs "
-                f"epsilon {plan.cells_draw.epsilon} again."
-            )
-        with _hide_data_in_failures(plan.config), settings_of_spark(spark, source.arrow_settings):
-            total = _find_or_draw_total(spark, source, draws)
-            privacy = plan.config.privacy
-            draws.cells.store(_draw_cells(spark, source, plan, total), privacy.units_per_ping, privacy.protected)
+        with settings_of_spark(spark, _ALL_FILES_OR_NONE), mute_query_loggers():
+            source = open_source(spark, plan.config.input, plan.grids, frame)
+            _reserve(draws)
+            with _hide_data_in_failures(plan.config), settings_of_spark(spark, source.arrow_settings):
+                _draw_what_is_missing(spark, source, draws)
         draws.cells.mark_spent(plan.budget_request)
         return True
+
+
+def _reserve(draws: Draws) -> None:
+    """Book the draws; refuse cells that were paid for and are gone."""
+    plan, stored = draws.plan, draws.cells.is_stored()
+    if draws.ledger.reserve(plan.budget_request) is State.SPENT and not stored:
+        raise LedgerConflict(
+            f"draw {plan.cells_draw.draw_id} was made and paid for, but its noisy tensor is no longer in "
+            f"{plan.output.root}. Bring the folder back, or give the release another `name`: a new draw costs "
+            f"epsilon {plan.cells_draw.epsilon} again."
+        )
+
+
+def _draw_what_is_missing(spark: SparkSession, source: Source, draws: Draws) -> None:
+    """Draw N, where it is estimated, and the cells; the cells may be there, and another estimate be asked for."""
+    privacy, total = draws.plan.config.privacy, _find_or_draw_total(spark, source, draws)
+    if not draws.cells.is_stored():
+        noisy = _draw_cells(spark, source, draws.plan, total)
+        draws.cells.store(noisy, privacy.units_per_ping, privacy.protected)
 
 
 def _refuse_seeds_over_people(config: ReleaseConfig) -> None:

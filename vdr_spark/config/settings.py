@@ -78,8 +78,9 @@ class InputSettings(Section):
     timezone: Zone | None = None  # of timestamps that do not say; None: the layout's own, or UTC
     header: bool = True  # of CSV files in a layout of your own
     separator: str = ","
-    # A person vouches that the plan behind a table or DataFrame gives the same rows whenever it is computed.
-    deterministic: bool = False
+    # A person vouches that the plan behind a table or DataFrame gives the same rows whenever it is computed, and that
+    # each user's rows depend on that user's own.
+    trust_plan: bool = False
 
     @model_validator(mode="after")
     def _one_place(self) -> InputSettings:
@@ -94,8 +95,8 @@ class InputSettings(Section):
     @model_validator(mode="after")
     def _settings_fit_the_place(self) -> InputSettings:
         if self.path is not None:
-            if self.deterministic:
-                raise ValueError("`deterministic` is said of the plan behind a `table` or `dataframe`, not of a `path`")
+            if self.trust_plan:
+                raise ValueError("`trust_plan` is said of the plan behind a `table` or `dataframe`, not of a `path`")
             return self
         of_files = {
             "format": self.format is not None,

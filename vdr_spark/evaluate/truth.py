@@ -7,7 +7,7 @@ the commands that need them say so and ask first.
 from __future__ import annotations
 
 import numpy as np
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from vdr_spark.arrays import Slices
@@ -15,11 +15,16 @@ from vdr_spark.config.settings import InputSettings
 from vdr_spark.grid import Grid
 from vdr_spark.pings.readers import read_pings
 from vdr_spark.spark.grid_columns import cell_column
+from vdr_spark.spark.query_loggers import mute_query_loggers
 
 
 def count_truth(spark: SparkSession, pings_input: InputSettings, grid: Grid) -> Slices:
     """Return the exact number of pings of all users in every cell, none left out. (T, M, M)"""
-    pings = read_pings(spark, pings_input)
+    with mute_query_loggers():
+        return _count(read_pings(spark, pings_input), grid)
+
+
+def _count(pings: DataFrame, grid: Grid) -> Slices:
     cell = cell_column(grid, F.col("lat"), F.col("lon"), F.col("ts")).alias("cell")
     located = pings.where(F.col("user_id").isNotNull()).select(cell).where(F.col("cell").isNotNull())
     table = located.groupBy("cell").count().toArrow()

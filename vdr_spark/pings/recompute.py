@@ -1,24 +1,20 @@
-"""What must hold of the plan behind a table or a DataFrame, so that the bound of k pings survives a recomputation.
+"""What must hold of the plan behind a table or a DataFrame, so that the bound of k pings means what it says.
 
-Spark may compute a part of a plan again after some of its output was read: an executor is lost, a fetch fails, a slow
-task is run twice. What `collect` keeps of a user is a function of the run's key and of the user's rows. If the second
-computation gave *other* rows of a user than the first, the slices read before would hold k pings of one version of the
-rows and the slices read after k of the other: the user would be in the release with up to 2k pings, more than the noise
-is made for, and nothing in the output would show it. So the plan has to give the same rows, to the last bit, in
-whatever order, each time it is computed. Files, Delta tables and local rows do. A plan over them does if
+**The same rows again.** Spark may compute a part of a plan again after some of its output was read: an executor is
+lost, a fetch fails, a slow task is run twice. What `collect` keeps of a user is a function of the key and of their
+rows. If the second computation gave *other* rows of a user than the first, the slices read before would hold k pings of
+one version of the rows and the slices read after k of the other: the user would be in the release with up to 2k pings,
+more than the noise is made for, and nothing in the output would show it.
 
-* every expression is deterministic in Spark's eyes and Spark's own: `rand()` is not deterministic, and into a function
-  of somebody's Python or Scala we cannot look. (`current_timestamp()` is fixed once for the whole query.)
-* no operator depends on the order in which rows arrive: no limit, no sample, no `first` or `collect_list`, no sum of
-  floating-point numbers, no row number, whose ties would be broken anew. Spark calls most of these deterministic.
+**Each person's own rows.** The promise is about taking one user away with all their rows. If a plan ranks, scales or
+filters rows by what *others* did ("only places with three pings or more"), taking one user away changes other users'
+rows too, and no bound on that user's own pings covers it.
 
-So the analysed plan is walked, and operators, leaves and aggregate functions have to be on lists of what is known to be
-safe: what is unknown is refused. Where that is too strict, or a plan cannot be looked at (Spark Connect), a person can
-vouch for it with `input.deterministic: true`, or write the rows to a table and name that.
-
-One thing cannot be seen in a plan, and is the person's to mind: the rows of a user must depend on that user's own rows
-and on public tables only. Rows that were normalised, ranked or filtered by what *others* did carry others' data, and
-bounding the user bounds nothing of it.
+Both hold of plans that look at one row at a time, by Spark's own deterministic functions, over files, Delta tables and
+local rows. So the analysed plan is walked, and its operators and leaves have to be on lists of what is known as safe:
+what is unknown, or looks at several rows together (aggregates, windows, limits, distinct, subqueries, a join of a table
+with itself), is refused. Joins with other tables are taken: that these are public is the person's to mind. Where that
+is too strict, or a plan cannot be looked at (Spark Connect), a person can vouch for it with `input.trust_plan: true`.
 """
 
 from __future__ import annotations
@@ -38,40 +34,26 @@ _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
 _FILES = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"  # Delta's are of this kind too
 _FILE_TABLE = "org.apache.spark.sql.execution.datasources.v2.FileTable"
 
-# Operators that give the same rows for the same rows, whatever the order of either.
+# Operators that make each row of one row, or of one row of each side.
 _SAFE_OPERATORS = frozenset(
     [
-        "Project",
-        "Filter",
-        "SubqueryAlias",
-        "View",
-        "Union",
-        "Join",
-        "LateralJoin",
-        "Intersect",
-        "Except",
-        "Distinct",
-        "Sort",
-        "ResolvedHint",
-        "Expand",
-        "Generate",
-        "Subquery",
-        "WithCTE",
-        "CTERelationDef",
+        *("Project", "Filter", "SubqueryAlias", "View", "Union", "Join", "Sort", "ResolvedHint", "Expand", "Generate"),
+        *("WithCTE", "CTERelationDef", "Repartition", "RepartitionByExpression"),
     ]
 )
 _SAFE_LEAVES = frozenset(["LocalRelation", "Range", "OneRowRelation", "CTERelationRef", "HiveTableRelation"])
-# Over anything but floating-point numbers and collated text, of which equal values may differ in their bits.
-_SAFE_AGGREGATES = frozenset(
-    ["Count", "CountIf", "Min", "Max", "Sum", "BoolAnd", "BoolOr", "BitAndAgg", "BitOrAgg", "BitXorAgg"]
-)
-_COUNTS = frozenset(["Count", "CountIf"])  # which give a whole number, whatever they count
-_SAFE_WINDOW_FUNCTIONS = frozenset(["Rank", "DenseRank", "PercentRank", "CumeDist"])  # ties get the same number
-_GROUPING = frozenset(
-    ["Aggregate", "Deduplicate", "Distinct", "Intersect", "Except"]
-)  # which keep one row of equal ones
+# Deterministic in Spark's eyes, and yet another value each time: by a random initialisation vector.
+_RANDOM_ALL_THE_SAME = frozenset(["AesEncrypt"])
+_TOLERANT = ("ignorecorruptfiles", "ignoremissingfiles")  # options by which a file may be there at times
 
+_TOGETHER = "which looks at several rows together, other people's among them"
 _EXPLANATIONS = {
+    "Aggregate": f"an aggregate, {_TOGETHER}",
+    "Window": f"a window, {_TOGETHER}",
+    "Distinct": f"a distinct, {_TOGETHER}",
+    "Deduplicate": f"dropDuplicates, {_TOGETHER}",
+    "Except": f"an except, {_TOGETHER}",
+    "Intersect": f"an intersect, {_TOGETHER}",
     "GlobalLimit": "a limit, which keeps whichever rows come first",
     "LocalLimit": "a limit, which keeps whichever rows come first",
     "Offset": "an offset, which leaves out whichever rows come first",
@@ -86,22 +68,25 @@ _EXPLANATIONS = {
 
 
 def check_recomputable(frame: DataFrame, settings: InputSettings) -> None:
-    """Refuse a DataFrame whose plan may give other rows when it is computed again, unless a person vouches for it."""
+    """Refuse a DataFrame whose plan may give other rows when it is computed again, or mixes people's rows.
+
+    A person may vouch for it, but for a stream.
+    """
     if frame.isStreaming:
         raise InvalidInput(
             f"input: {settings.location} is a stream, and a release is of what is there; write it to a table first, "
             "and name that in input.table"
         )
-    if settings.deterministic:
+    if settings.trust_plan:
         return
     plan = _analysed_plan(frame)
     found = "something that cannot be looked at (Spark Connect)" if plan is None else next(_find_doubts(plan), None)
     if found is not None:
         raise InvalidInput(
             f"input: {settings.location} is computed by a plan with {found}. Computed again, as Spark does after a "
-            "failure, it could give other rows of the same people, who would then be counted with more than k pings. "
-            "Write it to a table and name that in input.table; or, if you vouch that it gives the same rows whenever "
-            "it is computed, set input.deterministic: true"
+            "failure, a plan must give the same rows, and each person's rows must depend on that person's own; else "
+            "people count with more than k pings. Filter, map and join row by row; or, if you vouch for both, set "
+            "input.trust_plan: true"
         )
 
 
@@ -114,111 +99,62 @@ def _analysed_plan(frame: DataFrame) -> Any:
 
 
 def _find_doubts(plan: Any) -> Iterator[str]:
-    """Yield what in a plan may give other rows when it is computed again, in words that quote no value."""
-    name = _name(plan)
-    checks = {
-        "Aggregate": _doubt_grouping,
-        "Window": _doubt_grouping,
-        "Deduplicate": _doubt_deduplication,
-        "Repartition": _doubt_repartition,
-        "RepartitionByExpression": _doubt_repartition,
-    }
+    """Yield what in a plan is not known to be safe, in words that quote no value."""
+    name, children = _name(plan), _items(plan.children())
     if name in _EXPLANATIONS:
         yield _EXPLANATIONS[name]
-    elif not _items(plan.children()):
-        if not _is_safe_leaf(plan, name):
-            yield f"a source that is neither files nor a Delta table ({name})"
-    elif name not in _SAFE_OPERATORS and name not in checks:
-        yield f"the operator {name}, of which it does not know whether it depends on the order of rows"
-    if name in checks:
-        yield from checks[name](plan)
-    if name in _GROUPING and any("COLLATE" in _type(column) for column in _items(plan.output())):
-        yield "rows grouped by text with a collation, of which any spelling may be kept"
+    elif not children:
+        yield from _doubt_leaf(plan, name)
+    elif name not in _SAFE_OPERATORS:
+        yield f"the operator {name}, of which it does not know whether it looks at one row at a time"
+    if name == "Join" and _sources(children[0]) & _sources(children[1]):
+        yield f"a join of a table with itself, {_TOGETHER}"
+    # Rows that are dealt out in turn go elsewhere when they arrive otherwise, unless Spark sorts them first.
+    if name == "Repartition" and not plan.conf().sortBeforeRepartition():
+        yield "a repartition while spark.sql.execution.sortBeforeRepartition is off, which may lose and double rows"
     for expression in _items(plan.expressions()):
         yield from _doubt_expression(expression)
-    for child in _items(plan.children()):
+    for child in children:
         yield from _find_doubts(child)
 
 
-def _is_safe_leaf(plan: Any, name: str) -> bool:
+def _doubt_leaf(plan: Any, name: str) -> Iterator[str]:
+    safe = name in _SAFE_LEAVES
     if name == "LogicalRelation":
-        return _is_a(plan.relation(), _FILES)
-    if name == "DataSourceV2Relation":
-        return _is_a(plan.table(), _FILE_TABLE)
-    return name in _SAFE_LEAVES
+        safe = _is_a(plan.relation(), _FILES)
+        if safe and any(option in str(plan.relation().options()).lower() for option in _TOLERANT):
+            yield "files of which damaged or missing ones are left out, and may be there at another time"
+    elif name == "DataSourceV2Relation":
+        safe = _is_a(plan.table(), _FILE_TABLE)
+    if not safe:
+        yield f"a source that is neither files nor a Delta table ({name})"
 
 
 def _doubt_expression(expression: Any) -> Iterator[str]:
-    """Look for functions that are not deterministic or not Spark's, and into subqueries."""
-    children = _items(expression.children())
+    """Look for functions that are not deterministic or not Spark's, and for subqueries."""
+    name, children = _name(expression), _items(expression.children())
     if not expression.getClass().getName().startswith(_EXPRESSIONS):
-        yield f"the function {_name(expression)}, which it does not know"
-    elif _is_a(expression, _EXPRESSIONS + "UserDefinedExpression") or _name(expression).startswith("Python"):
-        yield f"a function that is not Spark's own ({_name(expression)}), which it cannot look into"
+        yield f"the function {name}, which it does not know"
+    elif _is_a(expression, _EXPRESSIONS + "UserDefinedExpression") or name.startswith("Python"):
+        yield f"a function that is not Spark's own ({name}), which it cannot look into"
     elif _is_a(expression, _EXPRESSIONS + "PlanExpression"):
-        yield from _find_doubts(expression.plan())
+        yield f"a subquery, {_TOGETHER}"
+    elif name in _RANDOM_ALL_THE_SAME:
+        yield f"the function {name}, which gives another value each time"
     elif not expression.deterministic() and all(child.deterministic() for child in children):
-        yield f"the function {_name(expression)}, which gives another value each time or depends on the order of rows"
+        yield f"the function {name}, which gives another value each time or depends on the order of rows"
     for child in children:
         yield from _doubt_expression(child)
 
 
-def _doubt_grouping(plan: Any) -> Iterator[str]:
-    """Look for functions over many rows that see the order in which these arrive."""
-    for expression in _items(plan.expressions()):
-        for part in _descend(expression):
-            if _name(part) == "AggregateExpression":
-                yield from _doubt_aggregate(part.aggregateFunction())
-            elif _name(part) == "WindowExpression":
-                yield from _doubt_window(part)
-
-
-def _doubt_aggregate(function: Any) -> Iterator[str]:
-    name = _name(function)
-    if function.prettyName().startswith("try_"):  # which gives null where any partial sum overflows
-        yield f"the aggregate function {function.prettyName()}, which may depend on the order of rows"
-    elif name not in _SAFE_AGGREGATES:
-        yield f"the aggregate function {name}, which may depend on the order of rows"
-    elif name not in _COUNTS and any(_is_inexact(child) for child in _items(function.children())):
-        yield f"the aggregate {name} of floating-point numbers or collated text, whose bits depend on the order of rows"
-
-
-def _doubt_window(expression: Any) -> Iterator[str]:
-    """Look for windows that tell tied rows apart. Those over whole partitions, or over a range of values, do not."""
-    function, frame = expression.windowFunction(), expression.windowSpec().frameSpecification()
-    if _name(function) == "AggregateExpression":  # which function it is, was asked already
-        unbounded = {_name(frame.lower()), _name(frame.upper())} == {"UnboundedPreceding", "UnboundedFollowing"}
-        if not unbounded and _name(frame.frameType()) != "RangeFrame":
-            yield "a window over a number of rows, among which ties may change places"
-    elif _name(function) not in _SAFE_WINDOW_FUNCTIONS:
-        yield f"the window function {_name(function)}, which breaks ties by the order of rows"
-
-
-def _doubt_deduplication(plan: Any) -> Iterator[str]:
-    keys = {key.exprId().id() for key in _items(plan.keys())}
-    if any(column.exprId().id() not in keys for column in _items(plan.output())):
-        yield "dropDuplicates by some of the columns, which keeps whichever row comes first"
-
-
-def _doubt_repartition(plan: Any) -> Iterator[str]:
-    # Rows that are dealt out in turn go elsewhere when they arrive otherwise, unless Spark sorts them first.
-    if not plan.conf().sortBeforeRepartition():
-        yield "a repartition while spark.sql.execution.sortBeforeRepartition is off, which may lose and double rows"
-
-
-def _is_inexact(expression: Any) -> bool:
-    kind = _type(expression)
-    return any(inexact in kind for inexact in ("FLOAT", "DOUBLE", "COLLATE"))
-
-
-def _type(expression: Any) -> str:
-    return str(expression.dataType().sql()).upper()
-
-
-def _descend(expression: Any) -> Iterator[Any]:
-    yield expression
-    for child in _items(expression.children()):
-        yield from _descend(child)
+def _sources(plan: Any) -> set[str]:
+    """Return what tells the sources of a plan apart: the places of files, or the number of a common table."""
+    name, children = _name(plan), _items(plan.children())
+    if name == "LogicalRelation" and _is_a(plan.relation(), _FILES):
+        return {str(plan.relation().location().rootPaths())}
+    if name == "CTERelationRef":
+        return {f"common table {plan.cteId()}"}
+    return set().union(*(_sources(child) for child in children))
 
 
 def _items(sequence: Any) -> list[Any]:

@@ -7,6 +7,8 @@ epsilon again. Therefore what is hashed is listed here, name by name, and not ta
 * What has the value that stands here as its default is left out. A new setting is added at the end of a list, with
   the value that describes all draws before it, and no id changes.
 * A default stands here literally. Should a default of the settings change, draws that rely on it get another id.
+* A release costs nothing, so its id is less strict: of a network's settings, those that a person changed count, and
+  `DENOISING_VERSION` is raised when a default changes what comes out.
 * Tests hold golden ids. `VERSION` is raised when a list must change otherwise, and then every draw is a new one.
 """
 
@@ -78,6 +80,7 @@ TOTAL = (
     Dependency(
         "privacy.max_per_user", lambda c: c.privacy.estimate_total.max_per_user if c.privacy.estimate_total else None
     ),
+    Dependency("privacy.mechanism", lambda c: c.privacy.mechanism, "discrete_laplace"),
 )
 
 

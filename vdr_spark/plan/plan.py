@@ -141,18 +141,22 @@ class Plan:
 
         A lock holds on a local disk. Elsewhere two processes could both reserve the last epsilon, or both draw.
         """
-        if self.config.single_writer:
-            return
+        if (problem := self._second_writer()) is not None:
+            raise InvalidConfig(problem)
+
+    def _second_writer(self) -> str | None:
+        """Return in words why a second process could get in; None where it cannot, or a person says there is none."""
         for setting, place in (("ledger", self.ledger.table), ("output", self.output.root)):
-            if not is_local(place):
-                raise InvalidConfig(
+            if not is_local(place) and not self.config.single_writer:
+                return (
                     f"{setting}: must be on a disk of this machine, where a second process can be kept out by a lock, "
                     f"not at {place}. If no two processes ever write there at once, say so with `single_writer: true`"
                 )
+        return None
 
     def cautions(self) -> list[str]:
         """Return what a careful reader should know before running this: warnings, not refusals."""
-        config, found = self.config, []
+        config, found = self.config, [problem] if (problem := self._second_writer()) else []
         if config.privacy.epsilon > _WEAK_EPSILON:
             epsilon = float(config.privacy.epsilon)
             found.append(f"epsilon = {epsilon:g} is a weak promise; below {_WEAK_EPSILON} is good practice.")
@@ -163,6 +167,11 @@ class Plan:
             found.append(
                 f"the noise of all cells together may exceed {noise:.3g} pings, more than privacy.total_pings: the "
                 "release will say little. Fewer cells, a smaller k or a larger epsilon would help."
+            )
+        if config.input.path is None:
+            found.append(
+                f"input: {config.input.location} must hold of each user what that user's own rows say, whatever others "
+                "do, and joins must be with public tables only; no look at a plan can tell."
             )
         if config.ledger is None:
             found.append(

@@ -133,6 +133,18 @@ class Account:
         in_all = self.granted - self.committed
         return in_all if self.cap is None else min(in_all, self.cap.epsilon - self.recent)
 
+    def __str__(self) -> str:
+        lines = [
+            f"Dataset {self.dataset}: granted epsilon {self.granted}, reserved or spent {self.committed}, "
+            f"remaining {self.remaining}."
+        ]
+        if self.reserved:
+            lines.append(f"Of it {self.reserved} is reserved by draws that were not finished; it counts all the same.")
+        if self.cap is not None:
+            window = f"At most {self.cap.epsilon} within {self.cap.window_seconds} s"
+            lines.append(f"{window}, of which {self.recent} is taken.")
+        return "\n".join(lines)
+
 
 def price_of_unbooked(entries: Sequence[Entry], draws: Sequence[Draw]) -> Fraction:
     """Return what those of the draws cost that are not booked yet."""

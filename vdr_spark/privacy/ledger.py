@@ -120,7 +120,13 @@ class Ledger:
         return spent
 
     def _read(self) -> list[Entry]:
-        return [_to_entry(row) for row in sorted(self._read_rows(), key=lambda row: int(row["sequence"]))]
+        try:
+            return [_to_entry(row) for row in sorted(self._read_rows(), key=lambda row: int(row["sequence"]))]
+        except (KeyError, TypeError, ValueError):
+            raise LedgerConflict(
+                f"the ledger {self.path} has other columns or values than a ledger of this version; it is another "
+                "table, or was made by another version. Point `ledger` at the right one"
+            ) from None
 
     def _read_rows(self) -> list[dict[str, Any]]:
         """Read the table: on a local disk without Spark, which takes a second for it; elsewhere by its credentials."""

@@ -19,9 +19,9 @@ from vdr_spark.errors import StageMissing
 from vdr_spark.plan import ReleasePlan
 from vdr_spark.privacy.accounting import Entry
 from vdr_spark.release.cells import cell_rows
-from vdr_spark.release.read import read_cells
 from vdr_spark.release.statement import PRIVACY_UNIT, Published, write_statement
 from vdr_spark.release.statement_page import statement_page
+from vdr_spark.release.views import read_back
 from vdr_spark.storage.files import as_json, exists, read_json, write_text
 from vdr_spark.storage.tables import CELLS, RELEASES, Table, append_once, create_if_missing, read_partition
 from vdr_spark.storage.tensor_file import checksum
@@ -41,7 +41,7 @@ def publish(spark: SparkSession, release: ReleasePlan, spent: Entry, entries: Se
     refined = spark.read.option("__globPaths__", "false").parquet(release.folder.refined)  # a name, no pattern
     expand = in_worker(cell_rows(release.grid, release.release_id, release.protected))
     _append(refined.mapInArrow(expand, CELLS.schema), release, CELLS)
-    row = describe_release(release, _look_at_cells(release), entries, spent)
+    row = describe_release(release, _look_at_cells(spark, release), entries, spent)
     frame = spark.createDataFrame([tuple(row[name] for name in RELEASES.names)], RELEASES.schema)
     _append(frame, release, RELEASES)
     _write_statement_files(spark, release)
@@ -71,13 +71,13 @@ def _append(frame: DataFrame, release: ReleasePlan, table: Table) -> None:
     append_once(frame, path, table, f"release:{release.release_id}")
 
 
-def _look_at_cells(release: ReleasePlan) -> Published:
+def _look_at_cells(spark: SparkSession, release: ReleasePlan) -> Published:
     """Return what is known only now: how it was made, and the sum of the cells in the table.
 
     Of what is in the table: an earlier run may have written it, before it was killed.
     """
     denoising, refinement = read_json(release.folder.denoising), read_json(release.folder.refinement)
-    cells = read_cells(release.plan.output.root, release.release_id, release.grid)
+    cells = read_back(spark, release.plan.output.root, release.release_id, release.grid)
     return Published(
         created=datetime.now(UTC),
         model=denoising["model"] + ("+fusion" if denoising["fusion"] else ""),

@@ -69,7 +69,7 @@ def read_cells(output: str, release_id: str, grid: Grid) -> tuple[Slices, Slices
     if rows != grid.size or np.isnan(counts).any():  # as many rows as cells, and no cell without: each once
         raise DamagedTable(
             f"{path} must hold each of the {grid.size} cells of release {release_id} once, and does not; "
-            "restore its files, or release again into another folder"
+            "restore its files"
         )
     return counts.reshape(grid.shape), None if np.isnan(deviation).any() else deviation.reshape(grid.shape)
 

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+import numpy as np
 from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from vdr_spark.release.read import choose_release, no_release_yet, table_path
+from vdr_spark.arrays import Slices
+from vdr_spark.grid import Grid
+from vdr_spark.release.read import choose_release, no_release_yet, read_cells, table_path
+from vdr_spark.storage.paths import absolute, is_local
 
 
 def select_cells(spark: SparkSession, output: str, release_id: str) -> DataFrame:
     """Return the rows of `cells` of one release. The table holds every release."""
     return _read_table(spark, output, "cells").where(F.col("release_id") == release_id)
+
+
+def read_back(spark: SparkSession, output: str, release_id: str, grid: Grid) -> tuple[Slices, Slices | None]:
+    """Return counts and deviations of a release, published or about to be, each (T, M, M).
+
+    On a local disk without Spark; elsewhere by Spark, whose credentials wrote it.
+    """
+    if is_local(absolute(output)):
+        return read_cells(output, release_id, grid)
+    columns = select_cells(spark, output, release_id).select("slice", "y", "x", "count", "deviation").toArrow()
+    place = tuple(columns.column(name).to_numpy() for name in ("slice", "y", "x"))
+    counts, deviation = (np.full(grid.shape, np.nan, dtype=np.float32) for _ in range(2))
+    counts[place] = columns.column("count").to_numpy()
+    deviation[place] = columns.column("deviation").to_numpy()
+    return counts, None if columns.column("deviation").null_count else deviation
 
 
 def register_views(spark: SparkSession, output: str, release_id: str | None = None) -> None:

@@ -31,7 +31,8 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from vdr_spark.config.settings import SparkSettings
-from vdr_spark.errors import EnvironmentProblem
+from vdr_spark.errors import EnvironmentProblem, InvalidConfig
+from vdr_spark.storage.paths import is_local
 
 logger = logging.getLogger(__name__)
 OLDEST_JAVA = 17
@@ -207,6 +208,21 @@ def side_channel_cautions(spark: SparkSession) -> list[str]:
             "or let nobody but the operator read Spark's local folders."
         )
     return found
+
+
+def require_local_paths(spark: SparkSession, *paths: str) -> None:
+    """Refuse paths without a scheme where Spark would look for them elsewhere than we do, as on a cluster with HDFS.
+
+    Locks, the ledger's head and what a killed attempt left are looked for on this machine's disk.
+    """
+    context = getattr(spark, "_jsc", None)  # Spark Connect has none, and says no more
+    default = context.hadoopConfiguration().get("fs.defaultFS", "file:///") if context is not None else "file:///"
+    plain = [path for path in paths if is_local(path)]
+    if plain and not str(default).startswith("file:") and not _on_databricks():
+        raise InvalidConfig(
+            f"output, ledger: {plain[0]} is a path without a store, which Spark takes for one in {default} and we for "
+            f"one of this machine; write it in full, as {str(default).rstrip('/')}/..., or set fs.defaultFS to file:///"
+        )
 
 
 @contextmanager

@@ -106,8 +106,8 @@ def _naming_damage(path: str) -> Iterator[None]:
         yield
     except (DeltaError, pa.ArrowException, OSError, KeyError, ValueError) as problem:
         raise DamagedTable(
-            f"{path} must be a whole Delta table and cannot be read ({type(problem).__name__}): its files are "
-            "damaged or missing; restore them, or release again into another folder"
+            f"{path} must be a whole Delta table and cannot be read ({type(problem).__name__}): its files are damaged "
+            "or missing and must be restored, or they cannot be reached with the credentials and packages at hand"
         ) from None
 
 

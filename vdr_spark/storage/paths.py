@@ -6,6 +6,8 @@ import os
 import re
 from pathlib import Path
 
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+
 
 def absolute(location: str) -> str:
     """Return a location that means the same from any working directory; a plain path where it is on this machine."""
@@ -20,5 +22,5 @@ def resolve(location: str) -> str:
 
 
 def is_local(location: str) -> bool:
-    """Whether a location is a path of this machine, and not the URI of a store elsewhere."""
-    return "://" not in location
+    """Whether a location is a path of this machine, and not the URI of a store elsewhere: s3://b/x, dbfs:/x."""
+    return _URI.match(location) is None

@@ -18,6 +18,8 @@ from pyspark.sql.types import TimestampType
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.storage.files import filesystem
 
+_COMMITS = (".json", ".parquet")  # how the names of commits and checkpoints in a log end
+
 # What Delta raises in the one of two writers that came second. In Python they have no common base class.
 COMMIT_CONFLICTS: tuple[type[Exception], ...] = (
     exceptions.DeltaConcurrentModificationException,
@@ -179,7 +181,8 @@ def _remove_log_without_commit(path: str) -> None:
     with suppress(OSError):
         for folder, _, files in list(fs.walk(log, topdown=False)):
             for file in files:
-                fs.rm_file(f"{folder}/{file}")
+                if not file.endswith(_COMMITS):  # one may have come since
+                    fs.rm_file(f"{folder}/{file}")
             fs.rmdir(folder)
 
 
@@ -189,9 +192,7 @@ def list_commits(path: str) -> list[str]:
     fs.invalidate_cache()
     files = fs.find(log, detail=True).items()
     changing = ("size", "mtime", "LastModified", "ETag", "etag", "last_modified", "ino")
-    return sorted(
-        f"{name} {[info.get(key) for key in changing]}" for name, info in files if name.endswith((".json", ".parquet"))
-    )
+    return sorted(f"{name} {[info.get(key) for key in changing]}" for name, info in files if name.endswith(_COMMITS))
 
 
 def append_once(frame: DataFrame, path: str, table: Table, transaction: str, version: int = 1) -> None:

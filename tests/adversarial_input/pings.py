@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
-from tests.collect.test_stage import stored
 from tests.plans import collect, grid_of
+from tests.plans import stored_noise as stored
 from vdr_spark.collect.bounding import SampleKey, build_bounding
 from vdr_spark.collect.counting import count_bounded
 from vdr_spark.collect.packed_counts import sum_packed

@@ -9,6 +9,7 @@ as spent, with the SHA-256 of just these numbers.
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import unquote
@@ -64,11 +65,9 @@ class NoisyTensor:
 
     def files(self) -> list[str]:
         """Return where the Parquet files are that hold it: those Delta calls live, never the folder's listing."""
-        if is_local(self.path):  # without Spark, which takes longer to ask
-            try:
+        if is_local(self.path):
+            with suppress(DamagedTable):  # without Spark, which takes longer to ask; in doubt it is asked
                 return list_files(self.path, draw_id=self.draw.draw_id)
-            except DamagedTable:
-                raise self._damaged("its log cannot be read", "bring the folder back as it was") from None
         rows = self.rows()
         if rows is None:
             return []

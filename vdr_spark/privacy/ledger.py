@@ -129,17 +129,12 @@ class Ledger:
             ) from None
 
     def _read_rows(self) -> list[dict[str, Any]]:
-        """Read the table: on a local disk without Spark, which takes a second for it; elsewhere by its credentials."""
-        if not is_local(self.path):
-            table = tables.read_table(self._spark, self.path)
-            return [] if table is None else tables.read_rows(table)
-        try:
-            return delta_files.read_rows(self.path)
-        except DamagedTable:
-            raise LedgerConflict(
-                f"the ledger {self.path} cannot be read: files of it are damaged or gone. Nothing more is released "
-                "until it is restored (Delta's history, a backup), or people have found out what was spent"
-            ) from None
+        """Read the table: on a local disk without Spark, which takes a second for it; elsewhere or in doubt by Spark."""
+        if is_local(self.path):
+            with suppress(DamagedTable):
+                return delta_files.read_rows(self.path)
+        table = tables.read_table(self._spark, self.path)
+        return [] if table is None else tables.read_rows(table)
 
     def _write(self, request: BudgetRequest, *decisions: Decision) -> list[Entry]:
         """Decide by the ledger as it stands what to write, and write that; decide anew where another was faster.

@@ -129,7 +129,7 @@ class Ledger:
             ) from None
 
     def _read_rows(self) -> list[dict[str, Any]]:
-        """Read the table: on a local disk without Spark, which takes a second for it; elsewhere or in doubt by Spark."""
+        """Read the table: on a local disk without Spark, which needs a second; elsewhere or in doubt by Spark."""
         if is_local(self.path):
             with suppress(DamagedTable):
                 return delta_files.read_rows(self.path)

@@ -15,6 +15,7 @@ from vdr_spark.grid import Box, Grid
 from vdr_spark.release.release import Release
 from vdr_spark.storage.delta_files import column_values, is_delta_table, read_batches, read_rows
 from vdr_spark.storage.paths import absolute
+from vdr_spark.storage.places import OutputFolder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -99,7 +100,7 @@ def no_release_yet(output: str) -> StageMissing:
 
 def table_path(output: str, name: str) -> str:
     """Return where a table of an output folder is: `cells` or `releases`."""
-    return f"{absolute(output)}/tables/{name}"
+    return OutputFolder.at(output).table(name)
 
 
 def _release_rows(output: str) -> list[dict[str, Any]]:

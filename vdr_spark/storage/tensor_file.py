@@ -1,4 +1,4 @@
-"""A tensor between two stages: one Parquet file, one row a slice, readable by Spark as well as by NumPy.
+"""A tensor between two stages: one Parquet file, one row per slice, readable by Spark as well as by NumPy.
 
 Columns: `slice`, `counts` (M*M numbers, rows from south to north), and `deviation`, `prior`, `prior_deviation` (the
 same, or null).
@@ -49,24 +49,24 @@ def write_tensor(path: str, tensor: Tensor) -> None:
     ):
         layers = [getattr(tensor, name) for name in _LAYERS]
         for number in range(len(tensor.counts)):
-            row = [_row(None if layer is None else layer[number].ravel()) for layer in layers]
+            row = [_to_row(None if layer is None else layer[number].ravel()) for layer in layers]
             writer.write_batch(pa.RecordBatch.from_arrays([pa.array([number], pa.int32()), *row], schema=_SCHEMA))
     fs.mv(inside + ".tmp", inside)
 
 
 def read_tensor(path: str, cells: int) -> Tensor:
-    """Read it back as (T, M, M)."""
+    """Read the layers back, each (T, M, M)."""
     fs, inside = filesystem(path)
     if not fs.exists(inside):
         raise StageMissing(f"there is no {path} yet; run the stage before this one, or `vdr release`")
     with fs.open(inside, "rb") as file:
         table = pq.read_table(file).sort_by("slice")
     counts, *rest = (table.column(name) for name in _LAYERS)
-    return Tensor(_stacked(counts, cells), *(None if layer.null_count else _stacked(layer, cells) for layer in rest))
+    return Tensor(_stack(counts, cells), *(None if layer.null_count else _stack(layer, cells) for layer in rest))
 
 
 def checksum(counts: Slices, deviation: Slices | None) -> str:
-    """SHA-256 of a tensor as released: little-endian float32, all counts, then all deviations where there are any."""
+    """Return the SHA-256 of a tensor as released: little-endian float32, all counts, then all deviations where there are any."""
     digest = hashlib.sha256()
     for layers in (counts, deviation):
         for layer in () if layers is None else layers:
@@ -74,13 +74,13 @@ def checksum(counts: Slices, deviation: Slices | None) -> str:
     return digest.hexdigest()
 
 
-def _row(values: Slices | None) -> pa.Array:
+def _to_row(values: Slices | None) -> pa.Array:
     if values is None:
         return pa.nulls(1, pa.list_(pa.float32()))
     return pa.ListArray.from_arrays(np.array([0, len(values)], np.int32), values.astype(np.float32))
 
 
-def _stacked(column: pa.ChunkedArray, cells: int) -> Slices:
+def _stack(column: pa.ChunkedArray, cells: int) -> Slices:
     flat = pa.concat_arrays([chunk.flatten() for chunk in column.chunks]).to_numpy(zero_copy_only=False)
     tensor: Slices = flat.reshape(-1, cells, cells)
     return tensor

@@ -14,7 +14,7 @@ _FSSPEC_SCHEMES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfs", "wasb": "abfs"}
 
 
 def filesystem(path: str) -> tuple[fsspec.AbstractFileSystem, str]:
-    """The file system of a path and the path in it, by Hadoop's or by fsspec's name of the store."""
+    """Return the file system of a path and the path in it, by Hadoop's or by fsspec's name of the store."""
     scheme, separator, rest = path.partition("://")
     known = f"{_FSSPEC_SCHEMES.get(scheme, scheme)}{separator}{rest}" if separator else path
     return fsspec.core.url_to_fs(known)  # type: ignore[no-any-return]

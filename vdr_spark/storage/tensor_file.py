@@ -66,7 +66,7 @@ def read_tensor(path: str, cells: int) -> Tensor:
 
 
 def checksum(counts: Slices, deviation: Slices | None) -> str:
-    """Return the SHA-256 of a tensor as released: little-endian float32, all counts, then all deviations where there are any."""
+    """Return the SHA-256 of a tensor as released: little-endian float32, all counts, then all deviations if any."""
     digest = hashlib.sha256()
     for layers in (counts, deviation):
         for layer in () if layers is None else layers:

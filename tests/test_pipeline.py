@@ -70,6 +70,30 @@ def test_stages_of_one_process_hash_and_verify_once(
     assert calls == {"_read_contents": 1, "_read": 1}
 
 
+def test_a_publication_that_was_stopped_between_its_tables_is_taken_up(
+    spark: SparkSession, small_config: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = small_config()
+    write_pings(config.input.path, grid_of(config), [("a", 3)])
+    pipeline = Pipeline(spark, config)
+    for stage in ("collect", "denoise", "refine"):
+        pipeline.run(stage)
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("vdr_spark.release.publish.describe_release", stop)
+        with pytest.raises(KeyboardInterrupt):
+            pipeline.run("publish")
+    with pytest.raises(StageMissing):
+        read_release(config.output)  # its cells are there, and it is not published
+    assert pipeline.run("publish") is True
+    rows = spark.read.format("delta").load(output_of(config).table("cells"))
+    assert rows.count() == rows.select("slice", "y", "x").distinct().count() == grid_of(config).size
+    assert pipeline.run("publish") is False
+
+
 @pytest.mark.parametrize(("stage", "needs"), [("denoise", "collect"), ("refine", "collect"), ("publish", "collect")])
 def test_a_stage_too_early_names_the_one_before(
     spark: SparkSession, small_config: Small, stage: str, needs: str

@@ -165,7 +165,7 @@ A_TASK_FAILS = AtCall("worker: a task fails after it has drawn noise", "after", 
 A_TASK_HANGS = AtCall("worker: a task hangs after it has drawn noise", "after", DRAW_NOISE, call=6, then="hang")
 COMMITTED = _BY_NAME["noise committed, orphans not looked for"]
 
-# One release killed at these, one after the other, and continued each time: what CI has time for.
+# One release killed at these, one after the other, and continued each time.
 BEFORE_THE_DRAW = tuple(
     _BY_NAME[name]
     for name in (

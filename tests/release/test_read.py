@@ -113,7 +113,7 @@ def test_a_damaged_table_is_a_sentence(tmp_path: Path, release: Release, pattern
     write_tables(tmp_path, release)
     (file,) = (tmp_path / "tables").glob(pattern)
     damage(file)
-    with pytest.raises(DamagedTable, match=r"cannot be read .*restore them") as caught:
+    with pytest.raises(DamagedTable, match=r"cannot be read .*must be restored") as caught:
         read_release(str(tmp_path))
     assert caught.value.__suppress_context__
     assert str(tmp_path / "tables" / pattern.split("/")[0]) in str(caught.value)

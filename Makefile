@@ -33,10 +33,10 @@ PYTEST  := $(BIN)/python -m pytest -n 2 --no-loadscope-reorder
 # Hundreds of jobs in one test take longer than a test may take otherwise.
 AT_LONG := -o timeout=3600 -o faulthandler_timeout=4000
 
-test: lint ## lint, types and all tests but audits and kills (below 10 minutes)
+test: lint ## lint, types and all tests but audits and kills (12 minutes)
 	@$(PYTEST) --dist loadfile
 
-test-fast: $(READY) ## the tests that need no Spark and train no network (below 2 minutes)
+test-fast: $(READY) ## the tests that need no Spark and train no network (2 minutes)
 	@$(PYTEST) --dist loadfile -m "not spark and not training and not audits and not faults"
 
 audit-test: $(READY) ## the statistical audit at length: hundreds of whole collect jobs (long; never timed)

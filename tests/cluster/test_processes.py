@@ -41,6 +41,7 @@ for job in ("synth", "release"):
 """
 
 
+@pytest.mark.usefixtures("spark")  # which says where Python and Spark are
 def test_spark_submit(tmp_path: Path) -> None:
     submit = [
         str(BIN / "spark-submit"),

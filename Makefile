@@ -43,7 +43,7 @@ audit-test: $(READY) ## the statistical audit at length: hundreds of whole colle
 	@$(BIN)/python -m pytest $(AT_LONG) -m audits tests/statistical
 
 fault-test: $(READY) ## kill -9 at 83 points of a release, and the same command again after each; speculation on a cluster (over an hour)
-	@$(PYTEST) $(AT_LONG) --dist load -m faults tests/faults
+	@$(PYTEST) $(AT_LONG) --dist load -m faults tests/faults tests/side_channels
 
 # Of this process only: Spark's Python workers and the processes that tests start are not counted.
 coverage: $(READY) ## how much of vdr_spark the fast tests run, line by line in htmlcov/

@@ -55,7 +55,6 @@ QUICK = {
 MARKS_BY_FIXTURE = {"spark": "spark", "one_thread": "training"}
 # Files that take a minute or more. They come first, so that no process is left alone with one of them in the end.
 LONGEST_FIRST = (
-    "faults/test_chain.py",
     "collect/test_stage.py",
     "collect/test_noisy_tensor.py",
     "cluster/test_processes.py",
@@ -65,7 +64,6 @@ LONGEST_FIRST = (
     "test_pipeline.py",
     "denoise/networks/test_training.py",
     "side_channels/test_extremes.py",
-    "side_channels/test_after_a_kill.py",
     "side_channels/test_channels.py",
 )
 # These files share a demo (the fixture `demo_folder`): one process runs it, for all of them.

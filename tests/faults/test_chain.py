@@ -1,4 +1,4 @@
-"""One release, killed on its way and taken up again, with a task that is tried twice: once here, often beyond."""
+"""One release, killed on its way and taken up again, with a task that is tried twice: once, and then often."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +12,7 @@ from tests.faults.points import A_TASK_FAILS, AFTER_THE_DRAW, BEFORE_THE_DRAW, C
 from tests.faults.victim import Command
 
 
+@pytest.mark.faults
 def test_a_release_that_is_killed_while_it_draws_noise_draws_and_pays_once(
     spark: SparkSession, release_of: Callable[..., Command], tmp_path: Path
 ) -> None:

@@ -68,6 +68,7 @@ def files_in(folder: Path) -> list[Path]:
     return [file for file in folder.rglob("*") if file.is_file()]
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize("encryption", [True, False])
 def test_what_a_killed_run_leaves_behind(tmp_path: Path, delta_jars: str, encryption: bool) -> None:
     left, secrets = killed_release(tmp_path, encryption, delta_jars)

@@ -49,6 +49,10 @@ QUICK = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.databricks.delta.snapshotPartitions": "1",
+    # Files beside the log and statistics that no reader of ours looks at; Hadoop forks a process for each of them.
+    "spark.databricks.delta.writeChecksumFile.enabled": "false",
+    "spark.databricks.delta.stats.collect": "false",
+    "spark.sql.ui.explainMode": "simple",  # of plans that nobody looks at
 }
 
 # The fixtures that tell a test's tier.

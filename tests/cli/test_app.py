@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import ROOT, small_overrides
 from vdr_spark.cli import main
 
-COMMANDS = ["synth", "collect", "denoise", "refine", "publish", "release", "explain", "evaluate", "demo"]
+COMMANDS = ["synth", "collect", "denoise", "refine", "publish", "release", "explain", "check", "evaluate", "demo"]
 
 
 def call(*arguments: str) -> int:

@@ -43,6 +43,18 @@ def explain_command(conf: Conf, overrides: Overrides = None) -> None:
     console.print(explain(make_plan(open_config(conf, overrides))), markup=False)
 
 
+@app.command("check")
+def check_command(conf: Conf, overrides: Overrides = None, as_json: Json = False) -> None:
+    """Look whether the pings fit the configuration, before any epsilon is spent. NOT private: it prints exact figures.
+
+    Nothing is stored, logged or booked. Exit code 0 if nothing looks wrong, else 1.
+    """
+    from vdr_spark.cli import check as command
+
+    if not command.run(open_config(conf, overrides), as_json):
+        raise typer.Exit(1)
+
+
 @app.command()
 def synth(conf: Conf, overrides: Overrides = None) -> None:
     """Generate the pings of a made-up city, as the section `synth` says, at `input.path`."""

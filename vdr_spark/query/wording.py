@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from datetime import UTC, datetime
 
-from vdr_spark.grid import METRES_PER_DEGREE, Box
+from vdr_spark.grid import Box
 
 
 def format_moment(moment: datetime) -> str:
@@ -25,9 +24,8 @@ def format_deviation(deviation: float | None) -> str:
 
 def box_sides_m(box: Box) -> tuple[float, float]:
     """Return width and height of a box in metres, at its middle latitude."""
-    middle = math.radians((box.south + box.north) / 2)
-    width = (box.east - box.west) * METRES_PER_DEGREE * math.cos(middle)
-    return width, (box.north - box.south) * METRES_PER_DEGREE
+    height, width = box.side_metres
+    return width, height
 
 
 def format_box(box: Box) -> str:

@@ -1,4 +1,4 @@
-"""What a configuration will do, spend and need, worked out before any data are read."""
+"""What a configuration will do, spend and need, worked out before any row is read."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from fractions import Fraction
 from zoneinfo import ZoneInfo
 
 from vdr_spark.cost import estimate_cost
+from vdr_spark.pings.preview import preview_input
 from vdr_spark.plan import Plan, Region
 from vdr_spark.query.wording import format_moment
 
@@ -27,7 +28,10 @@ class Step:
 
 
 def explain(plan: Plan) -> str:
-    """Return a page of plain text: the promise, the numbered stages, the noise, the sizes, what to be careful with."""
+    """Return a page of plain text: the promise, the numbered stages, the noise, the sizes, what to be careful with.
+
+    It reads no row: whether the input is there, and the types in one file's footer, is all that it looks at.
+    """
     grid, zone = plan.grids[0], ZoneInfo(plan.config.period.timezone)
     lines = [
         *(
@@ -54,7 +58,7 @@ def explain(plan: Plan) -> str:
         "What to expect",
         *_describe_sizes(plan),
     ]
-    if cautions := plan.cautions():
+    if cautions := [*plan.cautions(), *preview_input(plan.config.input, plan.config.synth is not None)]:
         lines += ["", "Be careful", *(f"  ! {caution}" for caution in cautions)]
     return "\n".join(lines)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.check.made import READINGS, fitting, plan_of
-from vdr_spark.check.hints import Hint, choose_k, describe_difference, find_hints, percent, round_total
+from vdr_spark.check.hints import Hint, choose_k, find_hints
 from vdr_spark.check.measure import ColumnFigures, PingsPerUser, TimeRange
 from vdr_spark.config import ReleaseConfig
 
@@ -164,9 +164,3 @@ def test_k_follows_from_the_total_that_an_estimate_would_find(small_config: Smal
     plan = plan_of(small_config("privacy={epsilon: 6, lambda: 1e-2, estimate_total: {max_per_user: 10}}"))
     assert choose_k(plan, fitting(plan)) == 30  # of 300 users ten pings each count
     assert choose_k(plan, replace(fitting(plan), per_user=PingsPerUser(np.array([]), np.array([])))) == 1
-
-
-def test_figures_in_words() -> None:
-    assert [round_total(n) for n in (0, 7, 99, 5527, 8_049_999)] == [0, 7, 99, 5500, 8_000_000]
-    assert describe_difference(110, 100) == "10.0 % more than the pings"
-    assert [percent(share) for share in (0, 0.00034, 0.5)] == ["0.0 %", "0.034 %", "50.0 %"]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from vdr_spark.check.measure import Measured, TimeRange
+from vdr_spark.check.wording import describe_difference, percent, round_total
 from vdr_spark.grid import Grid
 from vdr_spark.plan import Plan
 
@@ -241,11 +242,6 @@ _LOOKS: tuple[Callable[[Plan, Measured], Iterator[Hint]], ...] = (
 )
 
 
-def percent(share: float) -> str:
-    """Return a share such as 8.6 %, with more decimals where it is very small."""
-    return f"{100 * share:.1f} %" if share >= 0.01 or not share else f"{100 * share:.2g} %"
-
-
 def choose_k(plan: Plan, measured: Measured) -> int:
     """Return k: as the configuration gives it, or by the N that an estimate would find but for its noise."""
     if plan.known_k is not None:
@@ -253,17 +249,3 @@ def choose_k(plan: Plan, measured: Measured) -> int:
     estimate = plan.config.privacy.estimate_total
     assert estimate is not None
     return plan.bound(measured.per_user.kept(estimate.max_per_user))
-
-
-def round_total(pings: int) -> int:
-    """Return N to two digits: a figure that one person more or less hardly changes."""
-    zeros = max(0, len(str(pings)) - 2)
-    return round(pings, -zeros)
-
-
-def describe_difference(declared: int, pings: int) -> str:
-    """Return how a declared N compares, such as `12 % more than the pings`."""
-    ratio = declared / pings
-    if ratio >= 2:
-        return f"{ratio:,.3g} times the pings"
-    return f"{percent(abs(ratio - 1))} {'more' if ratio >= 1 else 'fewer'} than the pings"

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from vdr_spark.check.hints import Hint, choose_k, describe_difference, percent, round_total
+from vdr_spark.check.hints import Hint, choose_k
 from vdr_spark.check.measure import Measured
+from vdr_spark.check.wording import describe_difference, percent, round_total
 from vdr_spark.plan import Plan
 
 NOT_PRIVATE = (

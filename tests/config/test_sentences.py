@@ -37,12 +37,12 @@ WRONG: tuple[Any, ...] = (
         ("grid.cels=16", "grid.cels: is not a known setting; remove it or mend its spelling"),
         ("region.side_m=wide", "region.side_m: must be a number (received 'wide')"),
         ("region.side_m=[1]", "region.side_m: must be a number (received [1])"),
-        ("region.side_m=0", "region.side_m: must be greater than 0.0 (received 0)"),
+        ("region.side_m=0", "region.side_m: must be greater than 0 (received 0)"),
         ("region.center=[.nan, 0]", "region.center.0: must be a number that is not infinite (received nan)"),
         ("region.center=3", "region.center: must be a list, such as [29.76, -95.37] (received 3)"),
         ("region.center=[3]", "region.center: must have one value more, such as [29.76, -95.37] (received [3])"),
         ("region.center=[3, 4, 5]", "region.center: must have at most 2 of them (received [3, 4, 5])"),
-        ("denoise.vqvae.validation_share=1", "denoise.vqvae.validation_share: must be less than 1.0 (received 1)"),
+        ("denoise.vqvae.validation_share=1", "denoise.vqvae.validation_share: must be less than 1 (received 1)"),
         (
             "denoise.model=magic",
             "denoise.model: must be one of 'auto', 'identity', 'temporal', 'ridge', 'blindspot', "

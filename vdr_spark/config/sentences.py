@@ -79,9 +79,14 @@ def _rule(error: Any) -> str:
     if kind == "string_pattern_mismatch":
         return PATTERN_RULES.get(given["pattern"], f"must match the pattern {given['pattern']}")
     if kind in _RULES:
-        return _RULES[kind].format(**given)
+        return _RULES[kind].format(**{name: _write_bound(bound) for name, bound in given.items()})
     rule: str = error["msg"].removeprefix("Value error, ")
     return rule[:1].lower() + rule[1:]
+
+
+def _write_bound(bound: object) -> object:
+    """Return a bound as a person writes it: 1, not 1.0."""
+    return int(bound) if isinstance(bound, float) and bound.is_integer() else bound
 
 
 def _printable(text: str) -> str:

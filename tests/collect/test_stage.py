@@ -20,7 +20,6 @@ from tests.plans import (
     scale_of,
     stored_noise,
 )
-from vdr_spark.collect.stage import _describe_failure
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.petastorm_reader import read_region
 from vdr_spark.errors import BudgetExceeded, InvalidConfig, InvalidInput
@@ -160,15 +159,6 @@ def test_a_damaged_file_is_a_sentence_and_the_reservation_is_kept(spark: SparkSe
     damaged.unlink()
     assert collect(spark, config) is True
     assert ledger_of(spark, config).account(config.dataset).committed == config.privacy.epsilon
-
-
-def test_a_file_named_after_its_user_is_not_named(small_config: Small) -> None:
-    problem = RuntimeError("[FAILED_READ_FILE.NO_HINT] while reading file:/data/new_CANARY.txt")
-    taxis = small_config("input.layout=cabspotting", "synth=null")
-    assert "CANARY" not in str(_describe_failure(problem, taxis))
-    assert "CANARY" in str(_describe_failure(problem, small_config()))
-    in_a_folder = RuntimeError("[FAILED_READ_FILE.NO_HINT] while reading file:///data/user_id=CANARY/part-0.parquet")
-    assert "CANARY" not in str(_describe_failure(in_a_folder, small_config()))
 
 
 def test_seeded_noise_is_refused_over_pings_that_are_peoples(spark: SparkSession, small_config: Small) -> None:

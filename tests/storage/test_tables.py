@@ -7,8 +7,17 @@ from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
 from vdr_spark.errors import InvalidConfig
-from vdr_spark.storage.tables import RELEASES, _remove_log_without_commit, create_if_missing
+from vdr_spark.storage.tables import (
+    CELLS,
+    LEDGER,
+    NOISY_SLICES,
+    RELEASES,
+    Table,
+    _remove_log_without_commit,
+    create_if_missing,
+)
 
+TABLES = (LEDGER, NOISY_SLICES, RELEASES, CELLS)
 HALF_A_COMMIT = "_delta_log/.00000000000000000000.json.7b1d.tmp"
 
 
@@ -33,6 +42,22 @@ def test_a_log_with_commits_is_never_removed(tmp_path: Path, left: str) -> None:
     leave(tmp_path / "table", HALF_A_COMMIT)
     _remove_log_without_commit(str(tmp_path / "table"))
     assert (tmp_path / "table" / left).exists()
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_every_column_says_what_it_is(spark: SparkSession, tmp_path: Path, table: Table) -> None:
+    """In Delta itself, where a person who finds the table looks."""
+    create_if_missing(spark, str(tmp_path / "table"), table)
+    stored = spark.read.format("delta").load(str(tmp_path / "table")).schema
+    comments = {field.name: field.metadata.get("comment", "") for field in stored}
+    assert comments == {name: comment for name, _, comment in table.columns}
+    assert all(comments.values())
+
+
+def test_places_in_cells_are_centres() -> None:
+    comments = {name: comment for name, _, comment in CELLS.columns}
+    assert "centre of the cell" in comments["lat"]
+    assert "centre of the cell" in comments["lon"]
 
 
 def leave(table: Path, left: str) -> None:

@@ -3,15 +3,17 @@
     python benchmarks/accuracy.py --input cabs_sf_trip_ends.parquet --preset cabs_sf --epsilon 0.05 0.2 \\
         --methods identity vqvae vqvae+fusion temporal ridge blindspot auto --draws 3
 
-In most presets every ping counts (k = 1): the noise has scale 1 / epsilon and the truth is what was counted. In
-`tdrive_users` people are protected: the taxis' pings are cut into users whose numbers of pings follow a power law, each
-user is bounded to `--k` pings, and the released tensor is compared with *all* pings. There `identity` is scaled by
-N / n and `identity_gamma` by the paper's gamma.
+In most presets every ping counts (k = 1): the noise has scale 1 / epsilon and the truth is what was counted. N is
+declared, so every method is scaled to it. In `tdrive_users` people are protected: the taxis' pings are cut into users
+whose numbers of pings follow a power law, each user is bounded to `--k` pings, and the released tensor is compared with
+*all* pings. There `identity` is scaled by N / n and `identity_gamma` by the paper's gamma.
 
 A method is a model of `denoise.model` with fusion, but `vqvae` and `vae` are the models alone, and `vqvae+fusion` is
 with it; `ridge+prior` is what a model predicts before fusion. `--set vqvae.codebook_size=512` changes settings of
-`denoise`. Queries are the paper's: 5,000 squares of one to four cells at pings, and the nearest hot spot. The figures
-are exact about the data: nothing here is private. The last line is JSON.
+`denoise`. Queries are the paper's: 5,000 squares of one to four cells at pings, and the nearest hot spot. Below each
+line stand the errors of squares of 1-4, 8-32 and 64-256 cells, in one slice and over all, at pings and anywhere, and
+the shares of such counts within one and two of their error bars. The figures are exact about the data: nothing here is
+private. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -35,12 +38,15 @@ from pyarrow import csv
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.stage import denoise_tensor
 from vdr_spark.evaluate.metrics import Errors, compare
-from vdr_spark.evaluate.workloads import hotspot_queries, range_queries
+from vdr_spark.evaluate.scales import Deviation, compare_scales, measure_coverage
+from vdr_spark.evaluate.workloads import RangeQueries, hotspot_queries, range_queries
 from vdr_spark.grid import Box, Grid
 from vdr_spark.plan import ReleasePlan, make_plan
 from vdr_spark.privacy.randomness import seeded_words
 from vdr_spark.progress import NullProgress
 from vdr_spark.refine import choose_refinement, estimate_kept
+from vdr_spark.storage.tensor_file import Tensor
+from vdr_spark.sum_errors import SumErrors
 from vdr_spark.synth.power_law import PowerLaw
 
 FIGURES = ("relative_error", "mae", "rmse", "hotspot_distance", "hotspot_regret")
@@ -121,14 +127,24 @@ def main() -> None:
         for method in arguments.methods:
             plan = _plan(arguments, preset, epsilon, method, truth)
             errors, seconds = [], []
+            scales: list[dict[str, float]] = []
+            coverages: list[dict[str, tuple[float, float]]] = []
             for draw in range(arguments.draws):
                 noisy = data.kept(plan.k, arguments.bounding, draw) + _noise(plan, draw)
                 began = time.perf_counter()
-                estimate = _estimate(noisy.astype(np.float32), plan)
+                estimate, sum_errors = _estimate(noisy.astype(np.float32), plan)
                 seconds.append(time.perf_counter() - began)
-                errors.append(compare(truth, estimate, ranges, hotspots))
-            of_epsilon[method] = _figures(errors, seconds)
+                errors.append(compare(truth, estimate.counts, ranges, hotspots))
+                scales.append(compare_scales(truth, estimate.counts, grid))
+                if estimate.deviation is not None:
+                    bars = _deviation(estimate, sum_errors, grid.slices)
+                    coverages.append(measure_coverage(truth, estimate.counts, bars, grid))
+            of_epsilon[method] = _figures(errors, seconds) | {
+                "scales": _mean_of(scales),
+                "coverage": _mean_of(coverages),
+            }
             _print_line(method, errors, seconds)
+            _print_scales(_mean_of(scales), _mean_of(coverages))
         result[epsilon] = of_epsilon
     print(json.dumps({arguments.preset: result}))
 
@@ -244,16 +260,32 @@ def _noise(plan: ReleasePlan, draw: int) -> NDArray[np.float64]:
     return noise
 
 
-def _estimate(noisy: NDArray[np.float32], plan: ReleasePlan) -> NDArray[np.float32]:
+def _estimate(noisy: NDArray[np.float32], plan: ReleasePlan) -> tuple[Tensor, SumErrors | None]:
     with tempfile.TemporaryDirectory(prefix="vdr-accuracy-") as folder:
         settings, day = plan.config.denoise, plan.grid.slices_per_day
         tensor, notes = denoise_tensor(noisy, plan.noise, day, settings, folder, NullProgress())
+    errors = notes.pop("sum_errors", None)
     print(f"  {notes}", file=sys.stderr, flush=True)
-    if plan.k == 1:  # every ping was kept: there is nothing to refine
-        return tensor.counts
-    total = plan.total_pings
-    kept = estimate_kept(float(noisy.sum(dtype=np.float64)), total)
-    return choose_refinement(plan, kept, total, has_prior=tensor.prior is not None).apply(tensor).counts
+    kept = estimate_kept(float(noisy.sum(dtype=np.float64)), plan.total_pings)
+    refinement = choose_refinement(plan, kept, plan.total_pings, tensor)
+    scaled = None if errors is None else SumErrors.from_notes(errors).scaled(refinement.factor)
+    return refinement.apply(tensor), scaled
+
+
+def _deviation(tensor: Tensor, errors: SumErrors | None, slices: int) -> Deviation:
+    """Return what tells the error bars of range counts, as a release does."""
+    assert tensor.deviation is not None
+    variances = np.square(tensor.deviation)
+
+    def deviation(queries: RangeQueries) -> NDArray[np.float64]:
+        own = queries.answers(variances)
+        if errors is None:
+            return np.sqrt(own)
+        area = ((queries.north - queries.south) * (queries.east - queries.west)).astype(np.float64)
+        number = np.full(len(area), float(slices if queries.slices is None else 1))
+        return np.sqrt(errors.variance(area * number, number, queries.answers(tensor.counts), own))
+
+    return deviation
 
 
 def _figures(errors: list[Errors], seconds: list[float]) -> dict[str, float]:
@@ -268,6 +300,18 @@ def _print_line(method: str, errors: list[Errors], seconds: list[float]) -> None
     values = {name: [getattr(error, name) for error in errors] for name in FIGURES}
     columns = "".join(f"{np.mean(of):>13.4f} {np.std(of):.4f}" for of in values.values())
     print(f"{method:24}{columns}{np.mean(seconds):>10.1f}", flush=True)
+
+
+def _mean_of(draws: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the mean over the draws, figure by figure."""
+    return {name: np.mean([of[name] for of in draws], axis=0).tolist() for name in draws[0]} if draws else {}
+
+
+def _print_scales(scales: dict[str, float], coverage: dict[str, list[float]]) -> None:
+    """Print errors of range counts by size, and which shares lie within one and two deviations."""
+    print("    " + "  ".join(f"{name}: {value:.4f}" for name, value in scales.items()))
+    if coverage:
+        print("    within 1, 2: " + "  ".join(f"{name}: {one:.2f} {two:.2f}" for name, (one, two) in coverage.items()))
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ def main() -> None:
         day = plan.grid.slices_per_day
         tensor, notes = denoise_tensor(noisy, plan.noise, day, plan.config.denoise, folder, _Lines())
     kept, total = estimate_kept(float(noisy.sum(dtype=np.float64)), plan.total_pings), float(plan.total_pings)
-    refined = choose_refinement(plan, kept, total, has_prior=tensor.prior is not None).apply(tensor)
+    refined = choose_refinement(plan, kept, total, tensor).apply(tensor)
     seconds = time.perf_counter() - began
     assert np.isfinite(refined.counts).all()
     result = {

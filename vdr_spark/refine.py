@@ -9,8 +9,9 @@
   (2 k**2 / epsilon**2 in the paper) and C the sum of squared cell shares. Its first term shrinks the tensor because
   noise is in it. A posterior mean has been shrunk already, by just as much as its noise deserves.
 
-N is declared public by the configuration, or was estimated for a share of epsilon. n is estimated from the noisy
-tensor, so nothing here costs privacy.
+N is declared public by the configuration, or was estimated for a share of epsilon. n is what the denoised tensor holds
+in all, after it was pulled towards mu, so that the release sums to N; for kappa and gamma, and to share N out among
+regions, it is the sum of the noisy tensor. Both are post-processing and cost no privacy.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from typing import Any
 import numpy as np
 
 from vdr_spark.plan import ReleasePlan
-from vdr_spark.storage.files import exists, write_json
+from vdr_spark.storage.files import exists, read_json, write_json
 from vdr_spark.storage.tensor_file import Tensor, read_tensor, write_tensor
+from vdr_spark.sum_errors import SumErrors
 
 
 @dataclass(frozen=True)
@@ -57,20 +59,27 @@ def refine(release: ReleasePlan, kept: float, kept_everywhere: float) -> bool:
         return False
     denoised = read_tensor(folder.denoised, release.grid.cells_per_side)
     total = release.total_pings * (kept / kept_everywhere)
-    refinement = choose_refinement(release, kept, total, has_prior=denoised.prior is not None)
+    refinement = choose_refinement(release, kept, total, denoised)
     notes: dict[str, Any] = {
         "method": release.config.refine.method,
         "gamma": refinement.factor,
         "kappa": refinement.kappa,
         "estimated_kept": kept,
+        "sum_errors": _scale_sum_errors(read_json(folder.denoising), refinement.factor),
     }
     write_json(folder.refinement, notes)
     write_tensor(folder.refined, refinement.apply(denoised))
     return True
 
 
-def choose_refinement(release: ReleasePlan, kept: float, total: float, has_prior: bool) -> Refinement:
-    """Return the refinement from n to N by the configuration's method.
+def _scale_sum_errors(denoising: dict[str, Any], factor: float) -> dict[str, Any] | None:
+    """Return the errors of sums as of the refined tensor, where the denoiser could tell them."""
+    found = denoising.get("sum_errors")
+    return None if found is None else SumErrors.from_notes(found).scaled(factor).as_notes()
+
+
+def choose_refinement(release: ReleasePlan, kept: float, total: float, denoised: Tensor) -> Refinement:
+    """Return the refinement of a denoised tensor from n to N by the configuration's method.
 
     Without a prior there is nothing to pull a count towards.
     """
@@ -78,7 +87,16 @@ def choose_refinement(release: ReleasePlan, kept: float, total: float, has_prior
     if settings.method == "gamma":
         noise = release.grid.size * release.noise.variance
         return Refinement(gamma(kept, total, noise, settings.concentration))
-    return Refinement(total / kept, kappa(kept, total) if settings.method == "calibrated" and has_prior else 1.0)
+    pull = kappa(kept, total) if settings.method == "calibrated" and denoised.prior is not None else 1.0
+    return Refinement(total / _sum_pulled(denoised, pull), pull)
+
+
+def _sum_pulled(denoised: Tensor, pull: float) -> float:
+    """Return the sum of a tensor after its counts were pulled towards the prior, at least one ping."""
+    total = pull * float(denoised.counts.sum(dtype=np.float64))
+    if denoised.prior is not None:
+        total += (1 - pull) * float(denoised.prior.sum(dtype=np.float64))
+    return max(1.0, total)
 
 
 def estimate_kept(noisy_sum: float, total_pings: int) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,9 @@ from vdr_spark.arrays import Slices
 from vdr_spark.config.denoise import DenoiseSettings
 from vdr_spark.denoise.estimation.accuracy import Accuracy, estimate_accuracy
 from vdr_spark.denoise.estimation.fusion import Fusion
+from vdr_spark.denoise.estimation.reconcile import Denoised, Twins, reconcile, resting_on_prior
 from vdr_spark.denoise.estimation.risk import Estimate
+from vdr_spark.denoise.estimation.sum_risk import judge_sums
 from vdr_spark.denoise.launcher import Launcher
 from vdr_spark.denoise.petastorm_reader import read_region
 from vdr_spark.denoise.priors.registry import PRIORS, Prior, Task
@@ -21,6 +23,9 @@ from vdr_spark.privacy.mechanism import Noise
 from vdr_spark.progress import Progress
 from vdr_spark.storage.files import exists, write_json
 from vdr_spark.storage.tensor_file import Tensor, write_tensor
+from vdr_spark.sum_errors import SumErrors
+
+_MORE_NOISE = 0.3  # of the noise's deviation, in the counts that are denoised a second time
 
 
 def denoise(files: Sequence[str], release: ReleasePlan, progress: Progress, launcher: Launcher | None = None) -> bool:
@@ -67,7 +72,6 @@ def denoise_tensor(
         if best is None or errors[model] < errors[best.model]:
             best = candidate
     assert best is not None
-    del task  # and what its models shared: the tensors of the result take their place
     notes = {"model": best.model, "fusion": best.fusion is not None, **best.prior.notes, **best.accuracy.as_notes()}
     if settings.model == "auto":
         notes["estimated_busy_errors"] = errors
@@ -75,7 +79,40 @@ def denoise_tensor(
         return Tensor(noisy, np.full_like(noisy, noise.deviation)), notes
     if best.fusion is None:
         return Tensor(best.prior.mean), notes
-    return best.fusion.apply(best.prior.mean, noisy, progress), notes
+    task.forget()  # what its models shared: the tensors of the result take their place
+    tensor, sum_errors = _fuse_and_reconcile(best.prior, best.fusion, task)
+    return tensor, notes | {"sum_errors": sum_errors.as_notes()}
+
+
+def _fuse_and_reconcile(prior: Prior, fusion: Fusion, task: Task) -> tuple[Tensor, SumErrors]:
+    """Return the posterior with its sums reconciled, and how far sums are off: all of it is denoised a second time."""
+    noisy, noise, progress = task.noisy, task.noise, task.progress
+    fused = fusion.apply(prior.mean, noisy, progress)
+    noisier = noisy + np.float32(_MORE_NOISE) * _gaussian_noise(noisy.shape, noise)
+    prior_again = prior.again(noisier)
+    fusion_again = Fusion.fit(prior_again, noisier, noise)
+    again = fusion_again.apply(prior_again, noisier, progress)
+    with progress.task("denoise: reconcile sums", None):
+        twins = Twins(
+            _as_denoised(noisy, fused, fusion, noise),
+            _as_denoised(noisier, again, fusion_again, noise),
+            _MORE_NOISE**2,
+        )
+        del again, prior_again
+        twins = reconcile(twins, noise)
+        return replace(fused, counts=twins.first.counts), judge_sums(twins, noise)
+
+
+def _gaussian_noise(shape: tuple[int, ...], noise: Noise) -> Slices:
+    """Return noise of the mechanism's variance; for judging, not for protection, so a seed may make it. (T, M, M)"""
+    return np.random.default_rng(0).standard_normal(shape, np.float32) * np.float32(noise.deviation)
+
+
+def _as_denoised(noisy: Slices, fused: Tensor, fusion: Fusion, noise: Noise) -> Denoised:
+    assert fused.prior is not None
+    assert fused.deviation is not None
+    populated = np.stack([fusion.populated(t) for t in range(len(noisy))])
+    return Denoised(noisy, fused.counts, resting_on_prior(fused.prior, fused.deviation, noise), populated)
 
 
 @dataclass(frozen=True)
@@ -91,7 +128,7 @@ class _Candidate:
 def _try_model(model: str, task: Task) -> _Candidate:
     noisy, noise = task.noisy, task.noise
     if model == "identity":
-        return _Candidate(model, Prior(noisy, {}), None, Accuracy.of_noise(noise))
+        return _Candidate(model, Prior(noisy, {}, lambda counts: counts), None, Accuracy.of_noise(noise))
     prior = PRIORS[model](task)
     fusion = Fusion.fit(prior.mean, noisy, noise) if task.settings.fusion else None
     with task.progress.task(f"denoise: estimate the error of {model}", None):

@@ -41,7 +41,8 @@ class RangeQueries:
     def _look_up(self, layer: NDArray[Any], chosen: NDArray[np.int64]) -> NDArray[np.float64]:
         table = summed_area(layer)
         south, north, west, east = (edge[chosen] for edge in (self.south, self.north, self.west, self.east))
-        return table[north, east] - table[south, east] - table[north, west] + table[south, west]
+        found: NDArray[np.float64] = table[north, east] - table[south, east] - table[north, west] + table[south, west]
+        return found
 
 
 @dataclass(frozen=True)

@@ -47,16 +47,20 @@ class RangeCount(Answer):
 def range_count(release: Release, box: Box, start: datetime | None = None, end: datetime | None = None) -> RangeCount:
     """Count the pings of a box between two moments; without moments, of the whole period.
 
-    Cells that the query cuts count by the share of their area and time that it covers. The deviation adds
-    up the cells' variances as if their errors were independent; that is a little too hopeful over large
-    boxes, because a denoiser's errors are alike in neighbouring cells.
+    Cells that the query cuts count by the share of their area and time that it covers. The deviation is that of a sum
+    of this size (`SumErrors`): errors of cells that are alike add up. Where a release does not know it, the cells'
+    variances are added as if their errors were independent.
     """
     rows, columns = cover_box(release.grid, box)
     since, until, slices = cover_period(release.grid, start, end)
     count = _weighted_sum(release.counts, slices, rows, columns, power=1)
     deviation = None
     if release.deviation is not None:
-        deviation = math.sqrt(_weighted_sum(release.deviation, slices, rows, columns, power=2))
+        own = _weighted_sum(release.deviation, slices, rows, columns, power=2)
+        deviation = math.sqrt(own)
+        if release.sum_errors is not None:
+            covered = [float(axis.shares.sum()) for axis in (slices, rows, columns)]
+            deviation = release.sum_errors.deviation(math.prod(covered), covered[0], count, own)
     cells = len(slices.shares) * len(rows.shares) * len(columns.shares)
     return RangeCount(count, deviation, cells, box, since, until, release.protected)
 

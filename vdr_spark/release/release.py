@@ -15,6 +15,7 @@ from vdr_spark.errors import InvalidQuery
 from vdr_spark.grid import Box, Grid
 from vdr_spark.query import Forecast, Hotspot, RangeCount, box_series, forecast, nearest_hotspot, range_count
 from vdr_spark.query.wording import format_moment
+from vdr_spark.sum_errors import SumErrors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +44,7 @@ class Release:
     statement: dict[str, Any]  # the privacy statement
     region: str | None = None  # name of its box, where the draw has several
     estimated_rmse: float | None = None  # of a cell's kept pings, from the noisy tensor alone; None: too small to tell
+    sum_errors: SumErrors | None = None  # how far sums of cells are off, where the denoiser could tell
     output: str | None = None  # the folder it was read from; None: made in memory
 
     @cached_property

@@ -106,6 +106,10 @@ class Fusion:
             deviation[cells] = between.interpolate(fit.prior_deviations)
         return mean, deviation
 
+    def populated(self, t: int) -> Mask:
+        """Return which cells of slice t lie in country that is not empty, as far as the other slices tell. (M, M)"""
+        return self._classes.surroundings.of(t) > 0
+
     def _by_class(self, t: int, prior: Image) -> Iterator[tuple[_Fit, Mask]]:
         classes = self._classes.of_slice(t, prior)
         for which, fit in enumerate(self._fits):

@@ -42,7 +42,7 @@ _BUSY_CROPS = 0.85  # of crops are sampled where people are; the rest anywhere
 _BUSY_WIDTH = 4.0  # cells, of the map by which they are sampled
 
 
-def blindspot_prior(
+def train_blindspot(
     noisy: Slices,
     noise: Noise,
     features: Features,
@@ -51,14 +51,22 @@ def blindspot_prior(
     folder: str,
     device: torch.device,
     progress: Progress | None = None,
+) -> BlindspotNetwork:
+    """Train on a noisy tensor (T, M, M). The folder keeps the training: a killed one is continued."""
+    return _train(noisy, noise, _View(features, ridge, device), settings, folder, progress or NullProgress())
+
+
+def predict_blindspot(
+    network: BlindspotNetwork,
+    features: Features,
+    ridge: Regression,
+    device: torch.device,
+    progress: Progress | None = None,
 ) -> Slices:
-    """Predict every cell of a noisy tensor (T, M, M). The folder keeps the training: a killed one is continued."""
-    progress = progress or NullProgress()
-    view = _View(features, ridge, device)
-    network = _train(noisy, noise, view, settings, folder, progress)
-    mean = np.empty_like(noisy)
-    with progress.task("denoise: blindspot prior", len(noisy)) as update:
-        for t in range(len(noisy)):
+    """Predict every cell of the tensor that the features are of. (T, M, M)"""
+    view, mean = _View(features, ridge, device), np.empty_like(features.expected)
+    with (progress or NullProgress()).task("denoise: blindspot prior", len(mean)) as update:
+        for t in range(len(mean)):
             seen = view.of(t)
             others, own = (x.float().contiguous(memory_format=torch.channels_last) for x in (seen.others, seen.own))
             mean[t] = torch.exp(_log_mean(seen, network(others, own))).cpu().numpy()

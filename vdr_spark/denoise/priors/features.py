@@ -156,8 +156,8 @@ class Features:
         return near
 
     def _combine(self, weights: Image, width: float) -> Image:
-        """Return the combination of all slices, smoothed, where every fold has weights of its own. (folds, T), (M, M)"""
-        combined = np.empty_like(self._noisy[0])
+        """Return the combination of all slices, smoothed, by every fold's own weights. (folds, T) -> (M, M)"""
+        combined: Image = np.empty_like(self._noisy[0])
         for fold, of_fold in enumerate(weights):
             # Smoothed as a whole: what lies beyond the fold's border is weighed as the fold is.
             inside = self._folds.of_cell == fold

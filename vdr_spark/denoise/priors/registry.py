@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -48,44 +48,64 @@ class Task:
         """The regression on them."""
         return fit_ridge(self.features, self.noisy, self.noise, self.progress)
 
+    def forget(self) -> None:
+        """Let go of what models share."""
+        for shared in ("features", "ridge"):
+            self.__dict__.pop(shared, None)
+
+    def of(self, noisy: Slices) -> Task:
+        """Return the same task over other noisy counts."""
+        return replace(self, noisy=noisy)
+
 
 @dataclass(frozen=True)
 class Prior:
     """A prediction of every cell's mean (T, M, M), and what there is to say about it.
 
-    `reconstruct` makes the prediction out of other counts, where the model looks at the cell's own; None: it is blind.
+    `again` makes the prediction anew out of other noisy counts, by the same method. `reconstruct` does so slice by
+    slice, where the model looks at the cell's own count; None: it is blind.
     """
 
     mean: Slices
     notes: dict[str, Any]
+    again: Callable[[Slices], Slices]
     reconstruct: Callable[[Slices], Slices] | None = None
 
 
 def _temporal(task: Task) -> Prior:
-    prior = temporal_prior(task.noisy, task.noise.variance, task.progress)
-    return Prior(prior.mean, {"width_cells": prior.width, "blind_risk": prior.blind_risk})
+    variance, progress = task.noise.variance, task.progress
+    prior = temporal_prior(task.noisy, variance, progress)
+    notes = {"width_cells": prior.width, "blind_risk": prior.blind_risk}
+    return Prior(prior.mean, notes, lambda noisy: temporal_prior(noisy, variance, progress).mean)
 
 
 def _ridge(task: Task) -> Prior:
-    return Prior(ridge_prior(task.features, task.ridge, task.progress), {})
+    def predict(task: Task) -> Slices:
+        return ridge_prior(task.features, task.ridge, task.progress)
+
+    return Prior(predict(task), {}, lambda noisy: predict(task.of(noisy)))
 
 
 def _blindspot(task: Task) -> Prior:
     from vdr_spark.denoise.networks.device import choose_device
-    from vdr_spark.denoise.priors.blindspot import blindspot_prior
+    from vdr_spark.denoise.priors.blindspot import predict_blindspot, train_blindspot
 
-    settings = task.settings
-    mean = blindspot_prior(
+    settings, device = task.settings.blindspot, choose_device(task.settings.device)
+    network = train_blindspot(
         task.noisy,
         task.noise,
         task.features,
         task.ridge,
-        settings.blindspot,
+        settings,
         task.folder_of("blindspot"),
-        choose_device(settings.device),
+        device,
         task.progress,
     )
-    return Prior(mean, {"steps": settings.blindspot.steps})
+
+    def predict(task: Task) -> Slices:
+        return predict_blindspot(network, task.features, task.ridge, device, task.progress)
+
+    return Prior(predict(task), {"steps": settings.steps}, lambda noisy: predict(task.of(noisy)))
 
 
 def _autoencoder(task: Task, model: str) -> Prior:
@@ -102,7 +122,7 @@ def _autoencoder(task: Task, model: str) -> Prior:
         if task.settings.processes > 1:
             train_distributed(task.noisy, task.noise, run, task.settings, task.launcher)
         reconstruct, notes = autoencoder_prior(task.noisy, task.noise, run)
-        return Prior(reconstruct(task.noisy), notes, reconstruct)
+        return Prior(reconstruct(task.noisy), notes, reconstruct, reconstruct)
 
 
 def network_run(

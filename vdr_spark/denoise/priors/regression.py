@@ -1,9 +1,9 @@
 """A cell's count as what is expected of it plus a weighted sum of its blind features.
 
 The weights are those that predict the noisy counts best, which are also those that predict the true ones best: noise
-that is in no feature cannot be learnt. Cells that are expected to be busy have weights of their own, and so have cells in
-empty, thin and busy surroundings (`denoise.statistics.surroundings`). The weights of a cell come from the cells of other
-(`denoise.statistics.folds`), so they have not seen its noise.
+that is in no feature cannot be learnt. Cells that are expected to be busy have weights of their own, and so have cells
+in empty, thin and busy surroundings (`denoise.statistics.surroundings`). The weights of a cell come from the cells of
+other folds (`denoise.statistics.folds`), so they have not seen its noise.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def _flat(features: Image) -> Image:
 
 
 def _groups(expected: Image, folds: Folds, surroundings: NDArray[np.int8]) -> Iterator[tuple[Group, Integers]]:
-    """Yield fold, surroundings and class, and the numbers of the cells that belong to all three, where there are any."""
+    """Yield fold, surroundings and class, and the numbers of the cells that belong to all three, if there are any."""
     shape = (folds_module.NUMBER, surroundings_module.NUMBER, _CLASSES)
     group = np.ravel_multi_index((folds.flat, surroundings.ravel(), np.searchsorted(_CLASS_EDGES, expected)), shape)
     order = np.argsort(group, kind="stable")

@@ -3,8 +3,8 @@
 Weights that are fitted to noisy counts follow the noise of the counts they were fitted on, a little. Over millions of
 empty cells that little adds up: predictions lean towards each cell's own noise, and the sum of the release is wrong by
 as much. So every cell belongs to a fold, and its weights come from the cells of the other folds. Folds are made of
-blocks, because what is near a cell is correlated with it, and laid out so that no two blocks that touch by a side belong
-together.
+blocks, because what is near a cell is correlated with it, and laid out so that blocks that touch by a side belong to
+different folds.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ def local_mean(image: Image, width: float) -> Image:
 
 
 def wide_local_mean(image: Image, width: float) -> Image:
-    """Return about the same for widths of many cells, in a fraction of the time: from means over small blocks. (M, M)"""
+    """Return about the same, for wide means in a fraction of the time: from means over small blocks. (M, M)"""
     block = int(width // _FINE_ENOUGH)
     if block < 2 or min(image.shape) < 2 * block:
         return local_mean(image, width)

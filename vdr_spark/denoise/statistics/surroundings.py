@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vdr_spark.arrays import Image, Slices
+from vdr_spark.arrays import Image, Mask, Slices
 from vdr_spark.denoise.statistics.local_mean import local_mean_excluding_self, remaining_variance, wide_local_mean
 from vdr_spark.denoise.statistics.subsets import LeaveOneOut
 
@@ -34,9 +34,10 @@ class Surroundings:
             self._last = t, np.where(near, np.int8(2), wide.astype(np.int8))
         return self._last[1]
 
-    def _stands_out(self, t: int, width: float) -> NDArray[np.bool_]:
+    def _stands_out(self, t: int, width: float) -> Mask:
         mean, variance = self._mean(t, width)
-        return mean > _SURE * np.sqrt(self._variance * variance)
+        found: Mask = mean > _SURE * np.sqrt(self._variance * variance)
+        return found
 
     def _mean(self, t: int, width: float) -> tuple[Image, float]:
         """Return the mean around every cell, and its variance where that of a cell's noise is 1."""

@@ -1,0 +1,157 @@
+"""Reconciliation: estimated sums over districts and slices are brought towards the noisy sums, which know them better.
+
+Each cell is estimated from what is around it in space and time. Small errors that are alike in many cells add up, and
+over a district the plain noisy sum, whose noise has averaged out, is soon the better answer. So at several levels every
+block's estimated sum E moves towards its noisy sum Y,
+
+    E  ->  E + w (Y - E),    w = u / (1 + u),    u = max(a E / q, (b E / q)^2),
+
+q the deviation of the noise in Y: the more a block stands out from its noise, the more its noisy sum counts. b says
+that no prediction of a large sum is trusted to be better than a few percent; a is chosen for each level by the
+*estimated risk* of its sums, from the noisy tensor alone:
+
+    E (E - X)^2  =  E (Y - E)^2  -  q^2  +  2 E n E,        X the true sum, n its noise,
+
+where the last term, what the estimate pays for following its own noise, is found by denoising a second time from counts
+with a little more noise and looking how far the sums follow.
+
+Cells take part in a correction as far as they rest on the prior: a cell that follows its own count is right already.
+Cells in empty country take no part, neither in the sums nor in the correction: their noise would only be moved into the
+towns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from vdr_spark.arrays import Floats, Mask, Slices
+from vdr_spark.denoise.estimation.blocks import Level
+from vdr_spark.privacy.mechanism import Noise
+
+_DISTRUST = 0.05  # b: relative error below which no predicted sum is believed to be
+_STRENGTHS = (0.0, 0.003, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.2, 2.5, 5.0)  # of a
+_SIDES = (16, 64)  # cells
+_MOST_DOWN, _MOST_UP = -0.8, 4.0  # of what a cell rests on the prior, in one correction
+_LEAST_SHARE = 0.1  # of a count that is left to it: counts stay above zero
+
+
+@dataclass(frozen=True)
+class Denoised:
+    """An estimate of the kept counts, and the noisy counts it was made of. (T, M, M) each"""
+
+    noisy: Slices
+    counts: Slices
+    rests: Slices  # how many pings of the estimate rest on the prior and not on the cell's own count
+    populated: Mask  # whether the country is other than empty
+
+
+@dataclass(frozen=True)
+class Twins:
+    """The estimate, and another one from counts with a little more noise: what differs follows the noise."""
+
+    first: Denoised
+    second: Denoised
+    variance_added: float  # of the additional noise, relative to that of the noise itself
+
+
+def resting_on_prior(prior: Slices, deviation: Slices, noise: Noise) -> Slices:
+    """Return how much of each posterior mean rests on the prior: a gain of v / V follows the noisy count. (T, M, M)"""
+    gain = np.minimum(deviation**2 / np.float32(max(noise.variance, 1e-12)), 1)
+    rests: Slices = prior * (1 - gain)
+    return rests
+
+
+def reconcile(twins: Twins, noise: Noise) -> Twins:
+    """Return both estimates with their sums reconciled, from districts over all slices to whole slices."""
+    for level in _levels(twins.first.noisy.shape):
+        sums = [_Sums.of(of, level, noise) for of in (twins.first, twins.second)]
+        risks = [_risk(sums, strength, noise, twins.variance_added) for strength in _STRENGTHS]
+        strength = _STRENGTHS[int(np.argmin(risks))]
+        first, second = (
+            _correct(of, level, its.correction(strength))
+            for of, its in zip((twins.first, twins.second), sums, strict=True)
+        )
+        twins = replace(twins, first=first, second=second)
+    return twins
+
+
+def _levels(shape: tuple[int, ...]) -> list[Level]:
+    slices, side, _ = shape
+    sides = [of for of in _SIDES if 2 * of <= side]
+    levels = [Level(of, slices) for of in sides if slices > 1]
+    return [*levels, *(Level(of, 1) for of in sides[-1:]), Level(side, 1)]
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """What a level's blocks hold, in populated cells and in all."""
+
+    noisy: Floats
+    estimated: Floats
+    noise: Floats  # deviation
+    rests: Floats
+    noisy_all: Floats
+    estimated_all: Floats
+    cells_all: Floats
+
+    @classmethod
+    def of(cls, denoised: Denoised, level: Level, noise: Noise) -> _Sums:
+        populated = denoised.populated
+        return cls(
+            level.sums(denoised.noisy * populated),
+            level.sums(denoised.counts * populated),
+            np.sqrt(noise.variance * level.sums(populated.astype(np.float32))) + 1e-9,
+            level.sums(denoised.rests * populated),
+            level.sums(denoised.noisy),
+            level.sums(denoised.counts),
+            level.sums(np.ones_like(denoised.noisy)),
+        )
+
+    def correction(self, strength: float) -> Floats:
+        """Return by how much of what they rest on the prior the cells of each block change."""
+        stands_out = np.maximum(self.estimated, 0) / self.noise
+        towards = np.maximum(strength * stands_out, (_DISTRUST * stands_out) ** 2)
+        missing = towards / (1 + towards) * (self.noisy - self.estimated)
+        change: Floats = np.clip(missing / np.maximum(self.rests, 1e-9), _MOST_DOWN, _MOST_UP)
+        return change
+
+    def corrected(self, strength: float) -> Floats:
+        """Return the sums over all cells of each block after the correction."""
+        return self.estimated_all + self.correction(strength) * self.rests
+
+
+def _risk(sums: list[_Sums], strength: float, noise: Noise, variance_added: float) -> float:
+    """Return the estimated squared error of the level's sums, relative to their noise, after a correction."""
+    first, second = sums
+    one, other = (of.corrected(strength) for of in sums)
+    return float(
+        block_risks(first.noisy_all, one, second.noisy_all, other, first.cells_all, noise, variance_added).mean()
+    )
+
+
+def block_risks(
+    noisy: Floats,
+    estimated: Floats,
+    noisier: Floats,
+    estimated_again: Floats,
+    cells: Floats,
+    noise: Noise,
+    variance_added: float,
+) -> Floats:
+    """Return an unbiased estimate of every block's squared error, relative to the variance of its noise."""
+    followed = (noisier - noisy) * (estimated_again - estimated) / max(variance_added, 1e-12)
+    variance = np.maximum(cells * noise.variance, 1e-12)
+    risks: Floats = ((noisy - estimated) ** 2 + 2 * followed) / variance - 1
+    return risks
+
+
+def _correct(denoised: Denoised, level: Level, change: Floats) -> Denoised:
+    counts, rests, shape = denoised.counts, denoised.rests, denoised.counts.shape
+    corrected, resting = np.empty_like(counts), np.empty_like(rests)
+    for t in range(len(counts)):
+        factor = level.spread(change, shape, t) * denoised.populated[t]
+        corrected[t] = np.maximum(counts[t] + factor * rests[t], _LEAST_SHARE * counts[t])
+        resting[t] = rests[t] * np.maximum(1 + factor, _LEAST_SHARE)
+    return replace(denoised, counts=corrected, rests=resting)

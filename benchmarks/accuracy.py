@@ -38,8 +38,8 @@ from pyarrow import csv
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.stage import denoise_tensor
 from vdr_spark.evaluate.metrics import Errors, compare
-from vdr_spark.evaluate.scales import Deviation, compare_scales, measure_coverage
-from vdr_spark.evaluate.workloads import RangeQueries, hotspot_queries, range_queries
+from vdr_spark.evaluate.scales import bars_of, compare_scales, measure_coverage
+from vdr_spark.evaluate.workloads import hotspot_queries, range_queries
 from vdr_spark.grid import Box, Grid
 from vdr_spark.plan import ReleasePlan, make_plan
 from vdr_spark.privacy.randomness import seeded_words
@@ -137,7 +137,7 @@ def main() -> None:
                 errors.append(compare(truth, estimate.counts, ranges, hotspots))
                 scales.append(compare_scales(truth, estimate.counts, grid))
                 if estimate.deviation is not None:
-                    bars = _deviation(estimate, sum_errors, grid.slices)
+                    bars = bars_of(estimate.counts, estimate.deviation, sum_errors)
                     coverages.append(measure_coverage(truth, estimate.counts, bars, grid))
             of_epsilon[method] = _figures(errors, seconds) | {
                 "scales": _mean_of(scales),
@@ -270,22 +270,6 @@ def _estimate(noisy: NDArray[np.float32], plan: ReleasePlan) -> tuple[Tensor, Su
     refinement = choose_refinement(plan, kept, plan.total_pings, tensor)
     scaled = None if errors is None else SumErrors.from_notes(errors).scaled(refinement.factor)
     return refinement.apply(tensor), scaled
-
-
-def _deviation(tensor: Tensor, errors: SumErrors | None, slices: int) -> Deviation:
-    """Return what tells the error bars of range counts, as a release does."""
-    assert tensor.deviation is not None
-    variances = np.square(tensor.deviation)
-
-    def deviation(queries: RangeQueries) -> NDArray[np.float64]:
-        own = queries.answers(variances)
-        if errors is None:
-            return np.sqrt(own)
-        area = ((queries.north - queries.south) * (queries.east - queries.west)).astype(np.float64)
-        number = np.full(len(area), float(slices if queries.slices is None else 1))
-        return np.sqrt(errors.variance(area * number, number, queries.answers(tensor.counts), own))
-
-    return deviation
 
 
 def _figures(errors: list[Errors], seconds: list[float]) -> dict[str, float]:

@@ -62,7 +62,13 @@ class Pipeline:
             logger.warning(caution)
         warn_about_side_channels(self.spark)
         with spark_task(self.spark, self._progress, "collect: bound, count, add noise"):
-            return collect(self.spark, self.draws, self._frame)
+            done = collect(self.spark, self.draws, self._frame)
+        for release in self.draws.releases():
+            signal, where = self.draws.signal(release), f"{release.region.name}: " if release.region.name else ""
+            logger.info("%s%s", where, signal.sentence())
+            for warning in signal.warnings():
+                logger.warning("%s%s", where, warning)
+        return done
 
     def _denoise(self) -> bool:
         self.draws.require_spent()

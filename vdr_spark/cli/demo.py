@@ -7,7 +7,7 @@ from typing import Any
 from rich.markup import escape
 
 from vdr_spark.cli.console import ConsoleProgress, console
-from vdr_spark.cli.evaluate import error_table
+from vdr_spark.cli.evaluate import error_table, scale_table
 from vdr_spark.cli.options import open_spark
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.demo import run_demo
@@ -17,6 +17,7 @@ def run(config: ReleaseConfig) -> None:
     """Run the demo and print what came of it."""
     evaluation, summary = run_demo(open_spark(config, "demo"), config, ConsoleProgress())
     console.print(error_table(evaluation))
+    console.print(scale_table(evaluation))
     _print(config, summary)
 
 

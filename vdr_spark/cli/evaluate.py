@@ -23,9 +23,21 @@ def run(config: ReleaseConfig, region: str | None, reads_the_truth: bool) -> Non
     release = next(release for release in draws.releases() if release.region == chosen)
     evaluation = evaluate(spark, draws, release, reads_the_truth=reads_the_truth)
     console.print(error_table(evaluation))
+    console.print(scale_table(evaluation))
     folder = save_evaluation(evaluation, release)
     save_codes(evaluation, release)
     console.print(f"Figures and pictures are in {folder}", markup=False)
+
+
+def scale_table(evaluation: Evaluation) -> Table:
+    """Return errors of sums by size, of the noisy counts scaled up and of the release, and how its error bars hold."""
+    table = Table("squares, side in cells", "noisy, scaled", "released", "within 1 and 2 error bars")
+    noisy, released = (evaluation.scales[name] for name in ("noisy_scaled", "refined"))
+    for name in {**released, **evaluation.coverage}:
+        figures = (f"{of[name]:.3f}" if name in of else "" for of in (noisy, released))
+        covered = evaluation.coverage.get(name)
+        table.add_row(name, *figures, "" if covered is None else f"{covered[0]:.2f} {covered[1]:.2f}")
+    return table
 
 
 def error_table(evaluation: Evaluation) -> Table:

@@ -14,6 +14,7 @@ from vdr_spark.errors import StageMissing
 from vdr_spark.plan import Plan, Region, ReleasePlan
 from vdr_spark.privacy.accounting import Entry
 from vdr_spark.privacy.ledger import Ledger
+from vdr_spark.signal import Signal
 
 
 @dataclass(frozen=True)
@@ -50,10 +51,19 @@ class Draws:
 
     def noisy_sum(self, region: Region) -> float:
         """Return the sum of all noisy counts of a region, in pings."""
+        return sum(self._slice_sums(region))
+
+    def signal(self, release: ReleasePlan) -> Signal:
+        """Return how far the noisy sums of a release's region stand out from their noise."""
+        cells = release.grid.cells_per_side**2
+        return Signal.of(self._slice_sums(release.region), cells, release.noise, release.total_pings)
+
+    def _slice_sums(self, region: Region) -> list[float]:
         contents = self.cells.contents()
         assert contents is not None
+        units = self.plan.config.privacy.units_per_ping
         sums = contents.slice_sums[region.first_slice : region.first_slice + region.grid.slices]
-        return sum(sums) / self.plan.config.privacy.units_per_ping
+        return [of_slice / units for of_slice in sums]
 
 
 def open_draws(spark: SparkSession, plan: Plan) -> Draws:

@@ -19,7 +19,8 @@ def save_evaluation(evaluation: Evaluation, release: ReleasePlan) -> str:
     output, grid, protected = release.plan.output, release.grid, release.protected
     figures = {name: errors.as_dict() for name, errors in evaluation.errors.items()}
     about = {"release_id": release.release_id, "protected": protected}
-    write_json(output.evaluation("errors.json"), about | {"errors": figures})
+    by_size = {"scales": evaluation.scales, "coverage": evaluation.coverage}
+    write_json(output.evaluation("errors.json"), about | {"errors": figures} | by_size)
     busiest = find_busiest_slice(evaluation)
     panels = {"true": evaluation.truth[busiest]}
     panels |= {name: evaluation.versions[name][busiest] for name in ("noisy", "denoised", "refined")}

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vdr_spark.arrays import Floats
+from vdr_spark.arrays import Floats, Slices
 from vdr_spark.evaluate.metrics import SMOOTHING_SHARE, relative_error
 from vdr_spark.evaluate.workloads import RangeQueries, Tensor, range_queries
 from vdr_spark.grid import Grid
+from vdr_spark.sum_errors import SumErrors
 
 _QUERIES = 1000
 _SEED = 2  # of the questions, not of any noise
@@ -69,6 +70,22 @@ def compare_scales(truth: Tensor, estimate: Tensor, grid: Grid) -> dict[str, flo
         psi = SMOOTHING_SHARE * total / (1 if scale.all_slices else len(truth))
         found[scale.name] = relative_error(queries.answers(truth), queries.answers(estimate), psi)
     return found
+
+
+def bars_of(tensor: Slices, deviation: Slices, errors: SumErrors | None) -> Deviation:
+    """Return what tells the error bars of range counts, as a release does. (T, M, M) each"""
+    variances = np.square(deviation)
+
+    def bars(queries: RangeQueries) -> Floats:
+        own = queries.answers(variances)
+        if errors is not None:
+            area = ((queries.north - queries.south) * (queries.east - queries.west)).astype(np.float64)
+            slices = np.full(len(area), float(len(tensor) if queries.slices is None else 1))
+            own = errors.variance(area * slices, slices, queries.answers(tensor), own)
+        found: Floats = np.sqrt(own)
+        return found
+
+    return bars
 
 
 def measure_coverage(

@@ -12,11 +12,14 @@ from vdr_spark.collect.draws import Draws
 from vdr_spark.denoise.petastorm_reader import read_region
 from vdr_spark.errors import InvalidConfig, InvalidInput
 from vdr_spark.evaluate.metrics import Errors, compare
+from vdr_spark.evaluate.scales import bars_of, compare_scales, measure_coverage
 from vdr_spark.evaluate.truth import count_truth
 from vdr_spark.evaluate.workloads import hotspot_queries, range_queries
 from vdr_spark.plan import ReleasePlan
 from vdr_spark.refine import estimate_kept
+from vdr_spark.storage.files import read_json
 from vdr_spark.storage.tensor_file import read_tensor
+from vdr_spark.sum_errors import SumErrors
 from vdr_spark.synth.generate import is_generated
 
 _QUERY_SIDE_CELLS = (1.0, 4.0)  # at the paper's 30 m cells: sides of 30 to 120 m
@@ -30,6 +33,8 @@ class Evaluation:
     truth: Slices
     versions: dict[str, Slices]
     errors: dict[str, Errors]
+    scales: dict[str, dict[str, float]]  # of each version: errors of sums by their size, and the ratio of all sums
+    coverage: dict[str, tuple[float, float]]  # of the release: shares within one and two error bars, by size
 
 
 def evaluate(
@@ -60,7 +65,19 @@ def evaluate(
     )
     hotspots = hotspot_queries(truth, _WORKLOAD_SEED)
     errors = {name: compare(truth, tensor, ranges, hotspots) for name, tensor in versions.items()}
-    return Evaluation(truth, versions, errors)
+    scales = {name: compare_scales(truth, tensor, grid) for name, tensor in versions.items()}
+    return Evaluation(truth, versions, errors, scales, _coverage(truth, release))
+
+
+def _coverage(truth: Slices, release: ReleasePlan) -> dict[str, tuple[float, float]]:
+    """Return how often the truth lies within the release's error bars; nothing where it has none."""
+    refined = read_tensor(release.folder.refined, release.grid.cells_per_side)
+    if refined.deviation is None:
+        return {}
+    notes = read_json(release.folder.refinement)["sum_errors"]
+    errors = None if notes is None else SumErrors.from_notes(notes)
+    bars = bars_of(refined.counts, refined.deviation, errors)
+    return measure_coverage(truth, refined.counts, bars, release.grid)
 
 
 def _versions(draws: Draws, release: ReleasePlan) -> dict[str, Slices]:

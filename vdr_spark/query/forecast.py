@@ -15,7 +15,7 @@ from vdr_spark.grid import Box, Grid
 from vdr_spark.query.answer import Answer
 from vdr_spark.query.extrapolation import Extrapolation
 from vdr_spark.query.holt_winters import holt_winters
-from vdr_spark.query.series import box_series
+from vdr_spark.query.series import box_deviation, box_series
 from vdr_spark.query.theta import theta
 from vdr_spark.query.wording import format_count, format_moment
 
@@ -41,9 +41,15 @@ class Forecast(Answer):
     upper: Floats  # (horizon,)
     method: str
     protected: bool
+    told_from_zero: bool = True  # false: the released series behind it is no larger than its own error
 
     def sentence(self) -> str:
         ahead = len(self.starts)
+        if not self.told_from_zero:
+            return (
+                f"Nothing can be forecast: what was released of this box cannot be told from zero (at most "
+                f"{format_count(float(self.upper[0]))} pings in the slice from {format_moment(self.starts[0])})."
+            )
         mean, lower, upper = (format_count(float(values[0])) for values in (self.mean, self.lower, self.upper))
         later = "" if ahead == 1 else f", and {format_count(float(self.mean.sum()))} over {ahead} slices in all"
         return (
@@ -69,10 +75,14 @@ def forecast(release: Release, box: Box, horizon: int, method: str = "theta") ->
     else:
         ahead = METHODS[method](series, _season(release.grid), horizon)
     mean = np.maximum(ahead.mean, 0.0)
-    # A denoised series is smoother than the pings it stands for: the band allows for their chance (Poisson).
-    half = _NORMAL_95 * np.sqrt(np.maximum(ahead.variance, mean))
+    # A denoised series is smoother than the pings it stands for: the band allows for their chance (Poisson), and for the
+    # error of what was released.
+    deviation = box_deviation(release, box)
+    error = 0.0 if deviation is None else float(np.mean(deviation**2))
+    half = _NORMAL_95 * np.sqrt(np.maximum(ahead.variance, mean) + error)
+    told = deviation is None or bool(np.any(series >= 2 * deviation))
     starts = [release.grid.slice_start(release.grid.slices + step) for step in range(horizon)]
-    return Forecast(box, starts, mean, np.maximum(mean - half, 0.0), mean + half, ahead.method, release.protected)
+    return Forecast(box, starts, mean, np.maximum(mean - half, 0.0), mean + half, ahead.method, release.protected, told)
 
 
 def _season(grid: Grid) -> int | None:

@@ -32,12 +32,23 @@ class RangeCount(Answer):
     protected: bool
 
     @property
+    def cannot_be_told_from_zero(self) -> bool:
+        """Whether two deviations reach down to no ping at all."""
+        return self.deviation is not None and self.count < 2 * self.deviation
+
+    @property
     def area_km2(self) -> float:
         """The area of the box."""
         width, height = box_sides_m(self.box)
         return width * height / 1e6
 
     def sentence(self) -> str:
+        if self.cannot_be_told_from_zero:
+            return (
+                f"Too few pings to be told from zero (about {format_count(self.count)}"
+                f"{format_deviation(self.deviation, opening=', ')}) between {format_moment(self.start)} and "
+                f"{format_moment(self.end)} in a box of {format_box(self.box)}."
+            )
         return (
             f"About {format_count(self.count)} pings{format_deviation(self.deviation)} between "
             f"{format_moment(self.start)} and {format_moment(self.end)} in a box of {format_box(self.box)}."

@@ -14,6 +14,21 @@ if TYPE_CHECKING:
     from vdr_spark.release.release import Release
 
 
+def box_deviation(release: Release, box: Box) -> Floats | None:
+    """Return one standard deviation of each of them; None where the release carries no error bars. (T,)"""
+    if release.deviation is None:
+        return None
+    rows, columns = cover_box(release.grid, box)
+    layers = release.deviation[:, rows.cells, columns.cells]
+    own = np.array([rows.shares**2 @ layer.astype(np.float64) ** 2 @ columns.shares**2 for layer in layers])
+    if release.sum_errors is None:
+        plain: Floats = np.sqrt(own)
+        return plain
+    cells = np.full(len(own), float(rows.shares.sum() * columns.shares.sum()))
+    found: Floats = np.sqrt(release.sum_errors.variance(cells, np.ones(len(own)), box_series(release, box), own))
+    return found
+
+
 def box_series(release: Release, box: Box) -> Floats:
     """Return the released pings of a box in every slice, cut cells by their covered share. (T,)"""
     rows, columns = cover_box(release.grid, box)

@@ -23,9 +23,10 @@ def format_count(count: float) -> str:
     return f"{count:,.0f}" if abs(count) >= 10 else f"{round(count, 2) + 0.0:g}"  # + 0.0: never "-0"
 
 
-def format_deviation(deviation: float | None) -> str:
-    """Return what follows a count whose error is known; nothing where it is not."""
-    return "" if deviation is None else f" (± {format_count(deviation)}, one standard deviation)"
+def format_deviation(deviation: float | None, opening: str = " (") -> str:
+    """Return what follows a count whose error is known, in brackets or after a comma; nothing where it is not."""
+    closing = ")" if "(" in opening else ""
+    return "" if deviation is None else f"{opening}± {format_count(deviation)}, one standard deviation{closing}"
 
 
 def box_sides_m(box: Box) -> tuple[float, float]:

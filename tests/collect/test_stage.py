@@ -30,7 +30,7 @@ from vdr_spark.storage.locks import Busy, exclusive
 
 Small = Callable[..., ReleaseConfig]
 # So large an epsilon that the noise is zero: the exact bounded counts become visible to a test.
-NO_NOISE = ("privacy.epsilon=1e6", "privacy.budget=1e9")
+NO_NOISE = ("privacy.epsilon=1e6", "privacy.accept_weak_promise=true", "privacy.budget=1e9")
 
 
 def test_no_user_contributes_more_than_k(spark: SparkSession, small_config: Small) -> None:
@@ -199,7 +199,9 @@ def test_the_same_seed_gives_the_same_tensor_however_the_rows_lie(spark: SparkSe
 
 def test_weights_use_every_ping_and_sum_to_k(spark: SparkSession, small_config: Small) -> None:
     # Noise is in units of a weight here: the larger epsilon makes it zero there too.
-    config = small_config("privacy.epsilon=1e13", "privacy.budget=1e13", "privacy.k=6", "privacy.bounding=weight")
+    config = small_config(
+        *NO_NOISE, "privacy.epsilon=1e13", "privacy.budget=1e13", "privacy.k=6", "privacy.bounding=weight"
+    )
     heavy = [("heavy", 7)] * 30 + [("heavy", 256 + 7)] * 10
     write_pings(config.input.path, grid_of(config), [*heavy, ("light", 512), ("light", 512)])
     collect(spark, config)

@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from vdr_spark.config.settings import Count, Epsilon, Seconds, Section
+from vdr_spark.epsilon import GOOD_PRACTICE, WEAK, describe_odds
 from vdr_spark.units import WEIGHT_UNIT
 
 _MAX_SCALE = 2**50  # beyond, noise might not fit the 64-bit integers it is stored in
@@ -37,6 +38,7 @@ class PrivacySettings(Section):
     """Who is protected, and how strongly. Everything here is public."""
 
     epsilon: Epsilon  # of the whole release
+    accept_weak_promise: bool = False  # an epsilon above 10 is meant, and no slip of the pen
     k: Count | None = Field(default=None, ge=1)  # pings kept of each user
     lambda_: float | None = Field(default=None, alias="lambda", gt=0, le=1)  # or k = lambda * N
     total_pings: Count | None = Field(default=None, ge=1)  # N, declared public
@@ -46,6 +48,16 @@ class PrivacySettings(Section):
     bounding: Literal["sample", "weight"] = "sample"  # k of a user's pings, or all of them weighted k / n
     mechanism: Literal["discrete_laplace"] = "discrete_laplace"
     test_seed: int | None = Field(default=None, ge=0)  # seeded noise protects nobody, and the release says so
+
+    @model_validator(mode="after")
+    def _weak_by_word_only(self) -> PrivacySettings:
+        if self.epsilon > WEAK and not self.accept_weak_promise:
+            raise ValueError(
+                f"`epsilon` must be at most {WEAK} unless `accept_weak_promise: true` says that a weak promise is "
+                f"meant (received {self.epsilon}): {describe_odds(self.epsilon)}. Lower epsilon, below {GOOD_PRACTICE} "
+                "is good practice, or say the word"
+            )
+        return self
 
     @model_validator(mode="after")
     def _consistent(self) -> PrivacySettings:

@@ -38,7 +38,7 @@ class DamagedTable(VdrError):
 
 
 class InvalidQuery(VdrError):
-    """A query that does not fit the release: outside its box, its period, or without an answer."""
+    """A query that does not fit the release: outside its box or period, without an answer, or of none in particular."""
 
 
 class JobFailed(Exception):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from vdr_spark.arrays import Integers, Slices
-from vdr_spark.errors import DamagedTable, StageMissing
+from vdr_spark.errors import DamagedTable
 from vdr_spark.grid import Box, Grid
+from vdr_spark.release.choice import choose_release, no_release_yet
 from vdr_spark.release.release import Release
 from vdr_spark.storage.delta_files import column_values, is_delta_table, read_batches, read_rows
 from vdr_spark.storage.paths import absolute
@@ -21,15 +22,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def read_release(output: str, release_id: str | None = None) -> Release:
-    """Return the release of that id in an output folder; the newest one where no id is given.
+def read_release(output: str, release_id: str | None = None, region: str | None = None) -> Release:
+    """Return a release of an output folder: that of an id, that of a region, or the only one there is.
 
+    Where several could be meant it is refused, with a list of them: see `vdr_spark.release.choice`.
     The folder may be a URI of an object store, with credentials in the environment variables that deltalake and
     fsspec know; that is untested. Memory holds the counts and deviations once, and a few batches.
     """
-    rows = _release_rows(output)
-    chosen = choose_release([row["release_id"] for row in rows], release_id, output)
-    row = next(row for row in rows if row["release_id"] == chosen)
+    row = choose_release(_release_rows(output), output, release_id, region)
+    chosen = row["release_id"]
     try:
         promise = _promise(row)
         grid = _grid(row)
@@ -42,14 +43,14 @@ def read_release(output: str, release_id: str | None = None) -> Release:
     return Release(chosen, grid, counts, deviation, output=absolute(output), **promise)
 
 
-def _promise(row: dict[str, Any]) -> dict[str, Any]:
+def _promise(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a row of `releases` says of a release beside its cells."""
     names = ("protected", "k", "dataset", "created", "model", "region", "estimated_rmse")
     exact = {"epsilon": Fraction(row["epsilon"]), "statement": json.loads(row["statement"])}
     return {name: row[name] for name in names} | exact
 
 
-def _grid(row: dict[str, Any]) -> Grid:
+def _grid(row: Mapping[str, Any]) -> Grid:
     box = Box(row["south"], row["west"], row["north"], row["east"])
     return Grid(box, row["cells_per_side"], row["period_start"], row["slice_seconds"], row["slices"])
 
@@ -82,30 +83,14 @@ def _flat_cells(batch: pa.RecordBatch, grid: Grid) -> Integers:
     return flat
 
 
-def choose_release(newest_first: Sequence[str], release_id: str | None, output: str) -> str:
-    """Return the id that was asked for, or the newest; `StageMissing` where it is not there."""
-    for published in newest_first:
-        if release_id in (None, published):
-            return published
-    there = ", ".join(newest_first) or "none"
-    raise StageMissing(
-        f"release {release_id} is not published in {output}; run `vdr release` first, or ask one that is there: {there}"
-    )
-
-
-def no_release_yet(output: str) -> StageMissing:
-    """Return the refusal of a folder without tables."""
-    return StageMissing(f"nothing is published in {output} yet; run `vdr release` first")
-
-
 def table_path(output: str, name: str) -> str:
     """Return where a table of an output folder is: `cells` or `releases`."""
     return OutputFolder.at(output).table(name)
 
 
 def _release_rows(output: str) -> list[dict[str, Any]]:
-    """Return the rows of `releases`, the newest first, moments in UTC."""
+    """Return the rows of `releases`, moments in UTC."""
     path = table_path(output, "releases")
     if not is_delta_table(path):
         raise no_release_yet(output)
-    return sorted(read_rows(path), key=lambda row: row["created"], reverse=True)
+    return read_rows(path)

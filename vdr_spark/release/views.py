@@ -9,8 +9,10 @@ from pyspark.sql import functions as F
 
 from vdr_spark.arrays import Slices
 from vdr_spark.grid import Grid
-from vdr_spark.release.read import choose_release, no_release_yet, read_cells, table_path
+from vdr_spark.release.choice import choose_release, no_release_yet
+from vdr_spark.release.read import read_cells, table_path
 from vdr_spark.storage.paths import absolute, is_local
+from vdr_spark.storage.tables import read_rows
 
 
 def select_cells(spark: SparkSession, output: str, release_id: str) -> DataFrame:
@@ -33,17 +35,16 @@ def read_back(spark: SparkSession, output: str, release_id: str, grid: Grid) -> 
     return counts, None if columns.column("deviation").null_count else deviation
 
 
-def register_views(spark: SparkSession, output: str, release_id: str | None = None) -> None:
-    """Make temporary views for SQL: `cells` of one release, the newest where no id is given, and all `releases`.
+def register_views(spark: SparkSession, output: str, release_id: str | None = None, region: str | None = None) -> None:
+    """Make temporary views for SQL: `cells` of one release, chosen as by `read_release`, and all `releases`.
 
     The table behind `cells` holds every release; adding those up would count people several times.
     """
     if not DeltaTable.isDeltaTable(spark, table_path(output, "releases")):
         raise no_release_yet(output)
     releases = _read_table(spark, output, "releases")
-    newest_first = [row[0] for row in releases.orderBy(F.col("created").desc()).select("release_id").collect()]
-    chosen = choose_release(newest_first, release_id, output)
-    select_cells(spark, output, chosen).createOrReplaceTempView("cells")
+    chosen = choose_release(read_rows(releases.drop("statement")), output, release_id, region)
+    select_cells(spark, output, chosen["release_id"]).createOrReplaceTempView("cells")
     releases.createOrReplaceTempView("releases")
 
 

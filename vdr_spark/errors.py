@@ -25,6 +25,10 @@ class BudgetExceeded(VdrError):
     """The ledger refuses a release that would overspend its dataset's budget."""
 
 
+class Declined(VdrError):
+    """A person was asked whether to draw once more over the same people, and said no."""
+
+
 class LedgerConflict(VdrError):
     """The ledger and the configuration, or the stored tensor, contradict each other."""
 

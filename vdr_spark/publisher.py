@@ -105,6 +105,7 @@ class Publisher:
         """Collect, denoise, refine and publish, as far as that was not done before, and read the release.
 
         Where the configuration has several regions, all of them are released, and the one that is named is read.
+        A further draw over the same dataset is announced by a warning: what it adds, and what the sum means.
         """
         from vdr_spark.pipeline import RELEASE_STAGES
 

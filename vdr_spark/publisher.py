@@ -133,8 +133,10 @@ class Publisher:
 
     @property
     def budget(self) -> Account:
-        """What was granted to the dataset, what is taken, what remains."""
-        return self.pipeline.draws.ledger.account(self.config.dataset)
+        """What was granted to the dataset, what is taken, what remains; on a local disk without Spark."""
+        from vdr_spark.privacy.ledger_reader import LedgerReader
+
+        return LedgerReader(self.plan.ledger, lambda: self.spark).account(self.config.dataset)
 
     @cached_property
     def spark(self) -> SparkSession:

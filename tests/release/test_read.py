@@ -19,7 +19,8 @@ from vdr_spark.errors import DamagedTable, InvalidQuery, StageMissing
 from vdr_spark.release.read import read_cells, read_release
 from vdr_spark.release.release import Release
 from vdr_spark.release.views import register_views, select_cells
-from vdr_spark.storage.tables import CELLS, RELEASES, append_once, create_if_missing
+from vdr_spark.storage.schemas import CELLS
+from vdr_spark.storage.tables import append_once, create_if_missing
 
 FOLDERS = ["plain", "a b", "100% %25 %41", "#d ?e", "ü 東", "back\\slash", "'q' \"c\" [bold] {h,i} $j ;--"]
 
@@ -188,7 +189,3 @@ def test_the_same_to_the_bit_as_by_spark(spark: SparkSession, tmp_path: Path, re
         register_views(spark, output, "other-2")
     with pytest.raises(StageMissing, match="nothing is published"):
         register_views(spark, f"{tmp_path}/nowhere")
-
-
-def test_the_names_of_the_tables_are_those_that_publish_writes() -> None:
-    assert (CELLS.name, CELLS.partition, RELEASES.name) == ("cells", "release_id", "releases")

@@ -17,6 +17,7 @@ from vdr_spark.release.release import Release
 from vdr_spark.storage.delta_files import column_values, is_delta_table, read_batches, read_rows
 from vdr_spark.storage.paths import absolute
 from vdr_spark.storage.places import OutputFolder
+from vdr_spark.storage.schemas import CELLS, RELEASES, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,7 +37,7 @@ def read_release(output: str, release_id: str | None = None, region: str | None 
         grid = _grid(row)
     except (KeyError, ValueError, TypeError) as problem:
         raise DamagedTable(
-            f"the row of release {chosen} in {table_path(output, 'releases')} must say what was promised, and lacks "
+            f"the row of release {chosen} in {table_path(output, RELEASES)} must say what was promised, and lacks "
             f"it ({type(problem).__name__}: {problem}); restore the table's files"
         ) from None
     counts, deviation = read_cells(output, chosen, grid)
@@ -57,7 +58,7 @@ def _grid(row: Mapping[str, Any]) -> Grid:
 
 def read_cells(output: str, release_id: str, grid: Grid) -> tuple[Slices, Slices | None]:
     """Return counts and, where there are any, deviations of a release, each (T, M, M), published or about to be."""
-    path = table_path(output, "cells")
+    path = table_path(output, CELLS)
     counts, deviation = (np.full(grid.size, np.nan, dtype=np.float32) for _ in range(2))
     rows = 0
     for batch in read_batches(path, ("slice", "y", "x", "count", "deviation"), release_id=release_id):
@@ -83,14 +84,14 @@ def _flat_cells(batch: pa.RecordBatch, grid: Grid) -> Integers:
     return flat
 
 
-def table_path(output: str, name: str) -> str:
+def table_path(output: str, table: Table) -> str:
     """Return where a table of an output folder is: `cells` or `releases`."""
-    return OutputFolder.at(output).table(name)
+    return OutputFolder.at(output).table(table.name)
 
 
 def _release_rows(output: str) -> list[dict[str, Any]]:
     """Return the rows of `releases`, moments in UTC."""
-    path = table_path(output, "releases")
+    path = table_path(output, RELEASES)
     if not is_delta_table(path):
         raise no_release_yet(output)
     return read_rows(path)

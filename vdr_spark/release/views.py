@@ -12,12 +12,13 @@ from vdr_spark.grid import Grid
 from vdr_spark.release.choice import choose_release, no_release_yet
 from vdr_spark.release.read import read_cells, table_path
 from vdr_spark.storage.paths import absolute, is_local
+from vdr_spark.storage.schemas import CELLS, RELEASES, Table
 from vdr_spark.storage.tables import read_rows
 
 
 def select_cells(spark: SparkSession, output: str, release_id: str) -> DataFrame:
     """Return the rows of `cells` of one release. The table holds every release."""
-    return _read_table(spark, output, "cells").where(F.col("release_id") == release_id)
+    return _read_table(spark, output, CELLS).where(F.col("release_id") == release_id)
 
 
 def read_back(spark: SparkSession, output: str, release_id: str, grid: Grid) -> tuple[Slices, Slices | None]:
@@ -40,13 +41,13 @@ def register_views(spark: SparkSession, output: str, release_id: str | None = No
 
     The table behind `cells` holds every release; adding those up would count people several times.
     """
-    if not DeltaTable.isDeltaTable(spark, table_path(output, "releases")):
+    if not DeltaTable.isDeltaTable(spark, table_path(output, RELEASES)):
         raise no_release_yet(output)
-    releases = _read_table(spark, output, "releases")
+    releases = _read_table(spark, output, RELEASES)
     chosen = choose_release(read_rows(releases.drop("statement")), output, release_id, region)
     select_cells(spark, output, chosen["release_id"]).createOrReplaceTempView("cells")
     releases.createOrReplaceTempView("releases")
 
 
-def _read_table(spark: SparkSession, output: str, name: str) -> DataFrame:
-    return spark.read.format("delta").load(table_path(output, name))
+def _read_table(spark: SparkSession, output: str, table: Table) -> DataFrame:
+    return spark.read.format("delta").load(table_path(output, table))

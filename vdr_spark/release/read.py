@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,8 @@ from vdr_spark.storage.schemas import CELLS, RELEASES, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+CELL_COLUMNS = ("slice", "y", "x", "count", "deviation")
 
 
 def read_release(output: str, release_id: str | None = None, region: str | None = None) -> Release:
@@ -58,10 +60,17 @@ def _grid(row: Mapping[str, Any]) -> Grid:
 
 def read_cells(output: str, release_id: str, grid: Grid) -> tuple[Slices, Slices | None]:
     """Return counts and, where there are any, deviations of a release, each (T, M, M), published or about to be."""
-    path = table_path(output, CELLS)
+    batches = read_batches(table_path(output, CELLS), CELL_COLUMNS, release_id=release_id)
+    return assemble_cells(batches, output, release_id, grid)
+
+
+def assemble_cells(
+    batches: Iterable[pa.RecordBatch], output: str, release_id: str, grid: Grid
+) -> tuple[Slices, Slices | None]:
+    """Put a release's rows of `cells` where they belong, whoever read them; refuse all but each cell once."""
     counts, deviation = (np.full(grid.size, np.nan, dtype=np.float32) for _ in range(2))
     rows = 0
-    for batch in read_batches(path, ("slice", "y", "x", "count", "deviation"), release_id=release_id):
+    for batch in batches:
         try:
             cells = _flat_cells(batch, grid)
         except ValueError:  # a place outside the grid, or none
@@ -71,8 +80,8 @@ def read_cells(output: str, release_id: str, grid: Grid) -> tuple[Slices, Slices
         deviation[cells] = column_values(batch, "deviation", np.float64)
     if rows != grid.size or np.isnan(counts).any():  # as many rows as cells, and no cell without: each once
         raise DamagedTable(
-            f"{path} must hold each of the {grid.size} cells of release {release_id} once, and does not; "
-            "restore its files"
+            f"{table_path(output, CELLS)} must hold each of the {grid.size} cells of release {release_id} once, and "
+            "does not; restore its files"
         )
     return counts.reshape(grid.shape), None if np.isnan(deviation).any() else deviation.reshape(grid.shape)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -10,7 +9,7 @@ from pyspark.sql import functions as F
 from vdr_spark.arrays import Slices
 from vdr_spark.grid import Grid
 from vdr_spark.release.choice import choose_release, no_release_yet
-from vdr_spark.release.read import read_cells, table_path
+from vdr_spark.release.read import CELL_COLUMNS, assemble_cells, read_cells, table_path
 from vdr_spark.storage.paths import absolute, is_local
 from vdr_spark.storage.schemas import CELLS, RELEASES, Table
 from vdr_spark.storage.tables import read_rows
@@ -28,12 +27,8 @@ def read_back(spark: SparkSession, output: str, release_id: str, grid: Grid) -> 
     """
     if is_local(absolute(output)):
         return read_cells(output, release_id, grid)
-    columns = select_cells(spark, output, release_id).select("slice", "y", "x", "count", "deviation").toArrow()
-    place = tuple(columns.column(name).to_numpy() for name in ("slice", "y", "x"))
-    counts, deviation = (np.full(grid.shape, np.nan, dtype=np.float32) for _ in range(2))
-    counts[place] = columns.column("count").to_numpy()
-    deviation[place] = columns.column("deviation").to_numpy()
-    return counts, None if columns.column("deviation").null_count else deviation
+    cells = select_cells(spark, output, release_id).select(*CELL_COLUMNS).toArrow()
+    return assemble_cells(cells.to_batches(), output, release_id, grid)
 
 
 def register_views(spark: SparkSession, output: str, release_id: str | None = None, region: str | None = None) -> None:

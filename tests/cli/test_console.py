@@ -2,9 +2,12 @@
 
 import io
 import sys
+from collections.abc import Callable
 
 import pytest
 
+from tests.cli.test_app import call
+from tests.conftest import ROOT
 from vdr_spark.cli.console import ask_to_go_on, run
 from vdr_spark.errors import Declined
 
@@ -50,3 +53,33 @@ def test_a_no_is_a_sentence_and_no_error(capsys: pytest.CaptureFixture[str]) -> 
     printed = capsys.readouterr().err
     assert "WARNING not collected, as you said" in printed
     assert "ERROR" not in printed
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "asks"),
+    [
+        ("collect", [], True),
+        ("release", [], True),
+        ("collect", ["--yes"], False),
+        ("release", ["--yes"], False),
+        ("denoise", [], False),
+    ],
+)
+def test_a_command_that_draws_asks_unless_it_is_told_not_to(
+    monkeypatch: pytest.MonkeyPatch, command: str, options: list[str], asks: bool
+) -> None:
+    made = []
+
+    class Stages:
+        def __init__(self, *_: object, confirm: Callable[[], bool]) -> None:
+            made.append(confirm)
+
+        def run(self, _: str) -> bool:
+            raise Declined("far enough")
+
+    monkeypatch.setattr("vdr_spark.pipeline.Pipeline", Stages)
+    monkeypatch.setattr("vdr_spark.cli.app.open_spark", lambda *_: None)
+    sit_down(monkeypatch, Terminal("n\n"), Terminal())
+    assert call(command, str(ROOT / "conf/demo.yaml"), *options) == 2
+    (confirm,) = made
+    assert confirm() is not asks

@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 # Ivy's and pip's progress belong to the set-up; everything after it is quiet.
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help setup demo test test-fast audit-test fault-test coverage docs lint format lock bench-noise bench-collect bench-training bench-memory wheel clean clean-demo
+.PHONY: help setup demo test test-fast audit-test fault-test coverage docs settings lint format lock bench-noise bench-collect bench-training bench-memory wheel clean clean-demo
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ coverage: $(READY) ## how much of vdr_spark the fast tests run, line by line in 
 docs: $(READY) ## the documentation, with an API reference made from docstrings, into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Open site/index.html; with the search: $(BIN)/python -m http.server -d site"
+
+settings: $(READY) ## the reference of settings in docs/settings.md, anew from vdr_spark/config
+	@$(BIN)/python -m vdr_spark.config.reference docs/settings.md
 
 lint: $(READY) ## ruff (lint and format), mypy, and the contracts on imports
 	@$(BIN)/ruff check .

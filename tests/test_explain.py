@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.conftest import ROOT
@@ -47,3 +49,17 @@ def test_weak_promises_are_called_so(small_config: Small, override: str, words: 
     text = explain(make_plan(small_config(override, "privacy.budget=1000", "privacy.accept_weak_promise=true")))
     assert words in text
     assert "Be careful" in text
+
+
+def test_what_is_wrong_with_the_input_is_a_sentence(small_config: Small, tmp_path: Path) -> None:
+    assert "there is nothing at" in explain(make_plan(small_config()))
+    assert "`vdr synth` generates the pings" in explain(make_plan(small_config()))
+    pings = tmp_path / "text.parquet"
+    pq.write_table(pa.table({"user_id": ["a"], "lat": [1.0], "lon": [2.0], "ts": ["soon"]}), pings)
+    text = explain(make_plan(small_config(f"input.path={pings}", "synth=null")))
+    assert "! input: column `ts` (ts) holds text" in text
+
+
+def test_the_period_is_told_in_its_zone(small_config: Small) -> None:
+    text = explain(make_plan(small_config()))
+    assert "from 2020-01-07 00:00 America/Chicago (UTC-06:00) to 2020-01-08 00:00 America/Chicago" in text

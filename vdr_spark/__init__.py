@@ -18,6 +18,7 @@ The way of a release, and the rooms that it passes:
     refine              from the pings kept to all pings
     release             Delta tables, the privacy statement, and `Release`, the same as an object
     query               range count, nearest hot spot, forecast
+    check               do the pings fit the configuration? for the operator, not private
     audit               does what was promised agree with what is there?
     evaluate, report    errors against a known truth; pictures
     pipeline            the stages in order, each resumable; `publisher` is the façade over all of it
@@ -29,6 +30,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from vdr_spark.audit import AuditReport as AuditReport
+    from vdr_spark.check import CheckReport as CheckReport
     from vdr_spark.config import ReleaseConfig as ReleaseConfig
     from vdr_spark.config import load_config as load_config
     from vdr_spark.errors import VdrError as VdrError
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AuditReport": "audit",
     "Box": "grid",
+    "CheckReport": "check",
     "Grid": "grid",
     "Publisher": "publisher",
     "Release": "release.release",

@@ -1,13 +1,16 @@
-"""What a configuration will do, spend and need, worked out before any data are read."""
+"""What a configuration will do, spend and need, worked out before any row is read."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from zoneinfo import ZoneInfo
 
 from vdr_spark.cost import estimate_cost
 from vdr_spark.epsilon import NO_PROTECTION, describe_factor, in_brackets
+from vdr_spark.pings.preview import preview_input
 from vdr_spark.plan import Plan, Region
+from vdr_spark.query.wording import format_moment
 
 # Bytes, from runs of the demo and of 576 x 576 x 96 cells; what they are used for is rounded anyway.
 _BYTES_PER_CELL_ROW = 10  # of `cells` in Parquet: its count and deviation hardly compress, the rest nearly vanishes
@@ -25,8 +28,11 @@ class Step:
 
 
 def explain(plan: Plan) -> str:
-    """Return a page of plain text: the promise, the numbered stages, the noise, the sizes, what to be careful with."""
-    grid = plan.grids[0]
+    """Return a page of plain text: the promise, the numbered stages, the noise, the sizes, what to be careful with.
+
+    It reads no row: whether the input is there, and the types in one file's footer, is all that it looks at.
+    """
+    grid, zone = plan.grids[0], ZoneInfo(plan.config.period.timezone)
     lines = [
         *(
             f"Release {plan.release_id(region)}{_of_region(region)} of dataset {plan.config.dataset}"
@@ -38,7 +44,7 @@ def explain(plan: Plan) -> str:
         "",
         "What is published",
         *(_describe_grid(region) for region in plan.regions),
-        f"  from {grid.start:%Y-%m-%d %H:%M} to {grid.end:%Y-%m-%d %H:%M} UTC",
+        f"  from {format_moment(grid.start, zone)} to {format_moment(grid.end, zone)}",
         "",
         "Stages",
         *(
@@ -52,7 +58,7 @@ def explain(plan: Plan) -> str:
         "What to expect",
         *_describe_sizes(plan),
     ]
-    if cautions := plan.cautions():
+    if cautions := [*plan.cautions(), *preview_input(plan.config.input, plan.config.synth is not None)]:
         lines += ["", "Be careful", *(f"  ! {caution}" for caution in cautions)]
     return "\n".join(lines)
 

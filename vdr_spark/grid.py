@@ -40,6 +40,15 @@ class Box:
         """Latitude and longitude of the middle."""
         return (self.south + self.north) / 2, (self.west + self.east) / 2
 
+    @property
+    def side_metres(self) -> tuple[float, float]:
+        """Height and width in metres, at the middle latitude."""
+        middle = math.radians((self.south + self.north) / 2)
+        return (
+            (self.north - self.south) * METRES_PER_DEGREE,
+            (self.east - self.west) * METRES_PER_DEGREE * math.cos(middle),
+        )
+
     def overlaps(self, other: Box) -> bool:
         """Whether some point lies in both. Edges may touch: northern and eastern ones are outside."""
         beside = self.east <= other.west or other.east <= self.west

@@ -2,6 +2,7 @@
 
     publisher = Publisher.from_yaml("conf/demo.yaml")
     print(publisher.explain())     # what will be done, who is protected, what it spends; nothing is read
+    print(publisher.check())       # do the pings fit? for the operator only: exact figures, NOT private, kept nowhere
     release = publisher.release()  # every stage that is not done yet; run again, nothing is drawn or spent twice
     release.range_count(Box.around(29.76, -95.37, side_m=1000))
     publisher.read()               # the same release another day, without Spark
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from vdr_spark.audit import AuditReport
+    from vdr_spark.check import CheckReport
     from vdr_spark.pipeline import Pipeline
     from vdr_spark.privacy.accounting import Account
     from vdr_spark.progress import Progress
@@ -96,6 +98,17 @@ class Publisher:
         from vdr_spark.explain import explain
 
         return Explanation(explain(self.plan))
+
+    def check(self) -> CheckReport:
+        """Compare the exact pings with what the configuration says of them. NOT private, and kept nowhere.
+
+        For the operator, before any epsilon is spent. A notebook that is saved with it holds exact figures.
+        """
+        from vdr_spark.check import check
+        from vdr_spark.spark.session import warn_about_side_channels
+
+        warn_about_side_channels(self.spark)
+        return check(self.spark, self.plan, self._frame)
 
     def synthesize(self) -> bool:
         """Generate the pings that the section `synth` describes; False where they are there already."""

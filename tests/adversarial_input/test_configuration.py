@@ -79,7 +79,7 @@ def changed(line: str, other: str) -> str:
         pytest.param(changed("2020-01-07", "2020-01-07T00:00:00+99:99"), "is no date", id="a zone that is none"),
         pytest.param(changed("America/Chicago", "../../../etc/passwd"), "IANA time zone", id="a zone that is a path"),
         pytest.param('"\\e[2J": 1', "?[2J: is not a known setting", id="a key that clears the screen"),
-        pytest.param('"\\ud800": 1', "valid string", id="half a character"),
+        pytest.param('"\\ud800": 1', "whole characters", id="half a character"),
         pytest.param(DEMO + "---\nname: other", "not valid YAML", id="two documents"),
     ],
 )
@@ -121,7 +121,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_key(tmp_path: Path) -> None:
         ("grid={2020-01-01: 2}", "no word"),
         ("grid={[a]: 2}", "no word"),
         ("period.start=2020-13-45", "no date"),
-        ("grid.cells_per_side=\0", "valid integer"),
+        ("grid.cells_per_side=\0", "whole number"),
         ("<<={name: x}", "not a known setting"),
         ("a" + ".a" * 20_000 + "=1", "not a known setting"),
         ("." * 20_000 + "=1", "not a known setting"),

@@ -8,7 +8,19 @@ import pytest
 from tests.conftest import ROOT, small_overrides
 from vdr_spark.cli import main
 
-COMMANDS = ["synth", "collect", "denoise", "refine", "publish", "release", "explain", "evaluate", "demo"]
+COMMANDS = [
+    "synth",
+    "collect",
+    "denoise",
+    "refine",
+    "publish",
+    "release",
+    "explain",
+    "check",
+    "draw",
+    "evaluate",
+    "demo",
+]
 
 
 def call(*arguments: str) -> int:
@@ -59,7 +71,10 @@ def test_missing_pings_are_named_and_book_nothing(tmp_path: Path, capsys: pytest
 @pytest.mark.usefixtures("in_demo_folder")
 def test_queries(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("query", "range", "conf/demo.yaml", "--from", "2020-01-07T09:00", "--to", "2020-01-07T12:00") == 0
-    assert "2020-01-07 15:00 UTC and 2020-01-07 18:00 UTC" in capsys.readouterr().out
+    assert (
+        "2020-01-07 09:00 America/Chicago (UTC-06:00) and 2020-01-07 12:00 America/Chicago (UTC-06:00)"
+        in capsys.readouterr().out
+    )
     assert call("query", "hotspot", "conf/demo.yaml", "--json") == 0
     assert json.loads(capsys.readouterr().out)["count"] > 0
     assert call("query", "forecast", "conf/demo.yaml", "--horizon", "3", "--json") == 0

@@ -65,7 +65,7 @@ def test_a_no_is_a_sentence_and_no_error(capsys: pytest.CaptureFixture[str]) -> 
         ("denoise", [], False),
     ],
 )
-def test_a_command_that_draws_asks_unless_it_is_told_not_to(
+def test_a_command_that_draws_noise_asks_unless_it_is_told_not_to(
     monkeypatch: pytest.MonkeyPatch, command: str, options: list[str], asks: bool
 ) -> None:
     made = []

@@ -38,7 +38,8 @@ def arguments(tmp_path: Path) -> list[str]:
     config = load_config(ROOT / "conf/demo.yaml", overrides)
     grid = grid_of(config)
     counts = np.random.default_rng(0).gamma(2, 30, size=grid.shape)
-    release = hand_made(counts, None, grid.slice_seconds, grid.box, grid.start, release_id=release_id_of(config))
+    about = {"release_id": release_id_of(config), "statement": {"exact": {"timezone": "America/Chicago"}}}
+    release = hand_made(counts, None, grid.slice_seconds, grid.box, grid.start, **about)
     write_tables(config.output, release)
     return [str(ROOT / "conf/demo.yaml"), *(part for text in overrides for part in ("--set", text))]
 
@@ -104,6 +105,17 @@ def test_a_configuration_means_its_own_release(
     printed = capsys.readouterr().err
     assert "is not published" in printed
     assert "\n  other-1: created 2030-01-01" in printed
+
+
+def test_moments_are_in_the_zone_of_the_release(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["--from", "2020-01-07T09:00", "--to", "2020-01-07T18:00+00:00", "--set", "period.timezone=UTC"]
+    asked += ["--set", "period.start=2020-01-07T06:00", "--set", "period.end=2020-01-08T06:00"]
+    assert call("query", "range", *arguments, *asked) == 0  # the same period, written in another zone
+    told = "between 2020-01-07 09:00 America/Chicago (UTC-06:00) and 2020-01-07 12:00 America/Chicago (UTC-06:00)"
+    assert told in capsys.readouterr().out
+    assert call("query", "hotspot", *arguments, "--json") == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["slice_start"], answer["timezone"]) == ("2020-01-07 12:00:00-06:00", "America/Chicago")
 
 
 def test_mistakes_are_sentences(arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -66,7 +66,7 @@ def test_spark_submit_without_delta_is_one_sentence(tmp_path: Path) -> None:
     assert "Traceback" not in done.stdout
 
 
-@pytest.mark.parametrize("job", ["synth", "collect", "denoise", "refine", "publish", "release"])
+@pytest.mark.parametrize("job", ["synth", "collect", "denoise", "refine", "publish", "release", "check"])
 def test_every_job_answers_for_help(job: str) -> None:
     done = run(sys.executable, str(ROOT / f"jobs/{job}.py"), "--help")
     assert done.returncode == 0

@@ -21,7 +21,6 @@ from tests.plans import (
     stored_noise,
 )
 from vdr_spark.collect import stage
-from vdr_spark.collect.stage import _describe_failure
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.petastorm_reader import read_region
 from vdr_spark.errors import BudgetExceeded, InvalidConfig, InvalidInput
@@ -186,15 +185,6 @@ def test_a_session_that_passes_over_bad_files_does_not_do_so_here(
             stage.collect(spark, draws_of(spark, config), frame)
         assert {key: spark.conf.get(key) for key in passing_over} == passing_over  # left as they were
     assert not draws_of(spark, config).cells.is_stored()
-
-
-def test_a_file_named_after_its_user_is_not_named(small_config: Small) -> None:
-    problem = RuntimeError("[FAILED_READ_FILE.NO_HINT] while reading file:/data/new_CANARY.txt")
-    taxis = small_config("input.layout=cabspotting", "synth=null")
-    assert "CANARY" not in str(_describe_failure(problem, taxis))
-    assert "CANARY" in str(_describe_failure(problem, small_config()))
-    in_a_folder = RuntimeError("[FAILED_READ_FILE.NO_HINT] while reading file:///data/user_id=CANARY/part-0.parquet")
-    assert "CANARY" not in str(_describe_failure(in_a_folder, small_config()))
 
 
 def test_seeded_noise_is_refused_over_pings_that_are_peoples(spark: SparkSession, small_config: Small) -> None:

@@ -26,6 +26,33 @@ def test_a_region_or_regions_but_not_both(small_config: Small) -> None:
         small_config("region=null", "synth=null")
 
 
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (
+            ["region.side_m=10"],
+            r"not 0\.62 m x 0\.62 m; give at most grid.cells_per_side: 10, or a `region` of at least 16 m",
+        ),
+        (["region.side_m=1.2"], r"not 0\.075 m x 0\.075 m; give a `region` of at least 16 m each way"),
+        (
+            ["region.side_m=5000", "grid.cells_per_side=8192"],
+            r"not 0\.61 m x 0\.61 m; give at most grid.cells_per_side: 5000",
+        ),
+        (
+            ["region=null", "synth=null", "regions={a: {center: [9, 9], side_m: 9}, b: {center: [1, 1], side_m: 900}}"],
+            r"a `regions\.a` of at least 16 m",
+        ),
+    ],
+)
+def test_cells_of_no_size_are_refused(small_config: Small, overrides: list[str], words: str) -> None:
+    with pytest.raises(InvalidConfig, match=words):
+        small_config(*overrides)
+
+
+def test_cells_of_a_metre_are_taken(small_config: Small) -> None:
+    assert small_config("region.side_m=16").region is not None
+
+
 def test_mistakes_in_python_are_told_in_sentences(small_config: Small) -> None:
     """One who builds settings in a notebook gets parameter, rule, value received and what to do."""
     with pytest.raises(InvalidConfig, match=r"epsilon: must be a positive number.*\(received -1\)"):

@@ -8,6 +8,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.plans import grid_of, scale_of
 from vdr_spark.config import ReleaseConfig, load_config
+from vdr_spark.config.values import parse_seconds
 from vdr_spark.errors import InvalidConfig
 
 Small = Callable[..., ReleaseConfig]
@@ -44,6 +45,25 @@ def test_epsilon_is_exact(small_config: Small, text: str, value: Fraction) -> No
 def test_numbers_of_absurd_size_are_refused(small_config: Small, setting: str, words: str) -> None:
     with pytest.raises(InvalidConfig, match=words):
         small_config(setting)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90", 90), ("30min", 1800), ("3h", 10_800), ("1d", 86_400), ("1w", 604_800), ("2 w", 1_209_600)],
+)
+def test_lengths_of_time(text: str, seconds: int) -> None:
+    assert parse_seconds(text) == seconds
+
+
+def test_a_slice_of_a_week(small_config: Small) -> None:
+    assert grid_of(small_config("period.end=2020-01-21", "period.slice=1w")).slices == 2
+
+
+def test_a_change_of_clocks_is_named(small_config: Small) -> None:
+    """A week in March is an hour short in Chicago, which a person who wrote two dates does not see."""
+    with pytest.raises(InvalidConfig, match=r"change of clocks in America/Chicago .* slices of 1h fit"):
+        small_config("period.start=2020-03-07", "period.end=2020-03-14")
+    assert grid_of(small_config("period.start=2020-03-07", "period.end=2020-03-14", "period.slice=1h")).slices == 167
 
 
 def test_settings_cannot_be_changed(small_config: Small) -> None:

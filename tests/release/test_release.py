@@ -4,7 +4,7 @@ import json
 import re
 import sys
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
 import numpy as np
@@ -31,6 +31,42 @@ def test_methods_are_the_functions() -> None:
         ours, theirs = longer.forecast(SOUTH_WEST, 3, method), forecast(longer, SOUTH_WEST, 3, method)
         np.testing.assert_array_equal(ours.mean, theirs.mean)
         assert ours.method == theirs.method
+
+
+CHICAGO = {"exact": {"timezone": "America/Chicago"}}
+
+
+def test_answers_and_moments_without_a_zone_are_in_that_of_the_release() -> None:
+    release = hand_made(COUNTS, deviation=COUNTS / 10, statement=CHICAGO)
+    evening = datetime(2020, 1, 6, 19)  # 01:00 UTC
+    answer = release.range_count(SOUTH_WEST, evening, datetime(2020, 1, 7, 5, tzinfo=UTC))
+    told = "between 2020-01-06 19:00 America/Chicago (UTC-06:00) and 2020-01-06 23:00 America/Chicago (UTC-06:00)"
+    assert told in str(answer)
+    assert answer.start == datetime(2020, 1, 7, 1, tzinfo=UTC)
+    assert "slice from 2020-01-06 18:00 America/Chicago" in str(release.nearest_hotspot(0.1, 0.1, evening, 3))
+    assert "slice from 2020-01-07 03:00 America/Chicago" in str(release.forecast(SOUTH_WEST, 1))
+    assert release.to_pandas(start=evening)["slice"].min() == 0
+    assert "2020-01-06 18:00 America/Chicago (UTC-06:00) to" in repr(release)
+    assert "2020-01-06 18:00 America/Chicago (UTC-06:00) to" in release._repr_html_()
+    with pytest.raises(InvalidQuery, match=r"period, 2020-01-06 18:00 America/Chicago .* not 2020-01-06 02:00 America"):
+        release.range_count(SOUTH_WEST, datetime(2020, 1, 6, 2))
+    with pytest.raises(InvalidQuery, match=r"period, 2020-01-06 18:00 America/Chicago .* not 2020-01-06 02:00 America"):
+        release.nearest_hotspot(0.1, 0.1, datetime(2020, 1, 6, 2))
+
+
+def test_across_a_change_of_clocks() -> None:
+    start = datetime(2020, 3, 8, 6, tzinfo=UTC)  # midnight in Chicago, two hours before the clocks go forward
+    release = hand_made(COUNTS, start=start, statement=CHICAGO)
+    answer = release.range_count(SOUTH_WEST, datetime(2020, 3, 8, 1), datetime(2020, 3, 8, 4))
+    assert answer.end - answer.start.astimezone(UTC) == timedelta(hours=2)
+    assert "2020-03-08 04:00 America/Chicago (UTC-05:00)" in str(answer)
+
+
+@pytest.mark.parametrize("statement", [{}, {"exact": {}}, {"exact": None}, {"exact": {"timezone": "Mars/Olympus"}}])
+def test_a_release_that_names_no_zone_is_in_utc(statement: dict[str, object]) -> None:
+    release = hand_made(COUNTS, statement=statement)
+    assert release.zone.key == "UTC"
+    assert "2020-01-07 01:00 UTC" in str(release.range_count(SOUTH_WEST, datetime(2020, 1, 7, 1)))
 
 
 def test_pandas_has_a_row_for_each_cell_in_order() -> None:

@@ -67,6 +67,11 @@ def test_fields_are_the_registrys(small_config: Small) -> None:
     assert made["deployment"]["privacy_loss"]["privacy_parameters"] == {"epsilon": 6.0}
 
 
+def test_the_zone_of_answers(small_config: Small) -> None:
+    assert statement(small_config())["exact"]["timezone"] == "America/Chicago"
+    assert statement(small_config("period.timezone=UTC"))["exact"]["timezone"] == "UTC"
+
+
 @pytest.mark.parametrize(
     ("override", "section", "field", "words"),
     [

@@ -57,6 +57,11 @@ def test_a_day_is_labelled_by_the_clock_of_its_zone(city, tmp_path, plotted) -> 
     assert plotted["titles"] == [f"{h:02}:00 – {(h + 3) % 24:02}:00" for h in range(0, 24, 3)]
 
 
+def test_a_day_is_labelled_by_the_clock_of_the_release(city, tmp_path, plotted) -> None:
+    plot_day(replace(city, statement={"exact": {"timezone": "Asia/Kolkata"}}), date(2020, 1, 8), f"{tmp_path}/a.png")
+    assert plotted["titles"][0] == "23:30 – 02:30"
+
+
 def test_a_day_is_cut_where_the_period_begins(city, tmp_path, plotted) -> None:
     plot_day(city, date(2020, 1, 7), f"{tmp_path}/a.png")
     assert plotted["titles"][0] == "06:00 – 09:00"

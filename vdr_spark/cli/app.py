@@ -5,9 +5,11 @@ What a command needs is imported when it runs: `vdr --help` and `vdr explain` an
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 from rich.markup import escape
@@ -16,6 +18,9 @@ from vdr_spark.cli import budget, query
 from vdr_spark.cli.console import ConsoleProgress, ask_to_go_on, console, run, say_skipped
 from vdr_spark.cli.logs import show_log_options
 from vdr_spark.cli.options import Conf, Json, Overrides, ReadsTheTruth, RegionName, Yes, open_config, open_spark
+
+if TYPE_CHECKING:
+    from vdr_spark.plan import Plan, Region
 
 app = typer.Typer(
     name="vdr",
@@ -41,6 +46,18 @@ def explain_command(conf: Conf, overrides: Overrides = None) -> None:
     from vdr_spark.plan import make_plan
 
     console.print(explain(make_plan(open_config(conf, overrides))), markup=False)
+
+
+@app.command("check")
+def check_command(conf: Conf, overrides: Overrides = None, as_json: Json = False) -> None:
+    """Look whether the pings fit the configuration, before any epsilon is spent. NOT private: it prints exact figures.
+
+    Nothing is stored, logged or booked. Exit code 0 if nothing looks wrong, else 1.
+    """
+    from vdr_spark.cli import check as command
+
+    if not command.run(open_config(conf, overrides), as_json):
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -82,6 +99,16 @@ def release(conf: Conf, yes: Yes = False, overrides: Overrides = None) -> None:
 
 
 @app.command()
+def draw(
+    conf: Conf, region: RegionName = None, release_id: query.ReleaseId = None, overrides: Overrides = None
+) -> None:
+    """Draw maps of a published release, from its tables alone: a few slices, a day, the whole period, the error."""
+    from vdr_spark.cli import draw as command
+
+    command.run(open_config(conf, overrides), region, release_id)
+
+
+@app.command()
 def evaluate(
     conf: Conf, region: RegionName = None, reads_the_truth: ReadsTheTruth = False, overrides: Overrides = None
 ) -> None:
@@ -119,6 +146,14 @@ def _stages(names: Sequence[str], conf: Path, overrides: list[str] | None, ask: 
             say_skipped(name)
     if "publish" in names:
         for region in pipeline.plan.regions:
-            of_region = f" of region {region.name}" if region.name else ""
-            release_id = pipeline.plan.release_id(region)
-            console.print(f"Release [bold]{release_id}[/bold]{of_region} is in {escape(config.output)}/tables")
+            _say_published(pipeline.plan, region, conf, overrides or [])
+
+
+def _say_published(plan: Plan, region: Region, conf: Path, overrides: Sequence[str]) -> None:
+    """Say where a release is, and by which command one looks at it."""
+    of_region = f" of region {region.name}" if region.name else ""
+    tables = f"{escape(plan.config.output)}/tables"
+    console.print(f"Release [bold]{plan.release_id(region)}[/bold]{of_region} is in {tables}")
+    chosen = ["--region", region.name] if region.name else []
+    command = shlex.join(["vdr", "draw", str(conf), *chosen, *(f"--set={text}" for text in overrides)])
+    console.print(f"Its maps are drawn by: {command}", markup=False)

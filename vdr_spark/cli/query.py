@@ -6,7 +6,6 @@ import json
 from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
-from zoneinfo import ZoneInfo
 
 import numpy as np
 import typer
@@ -41,8 +40,13 @@ def range_command(
     at: At = None,
     side: Side = 1000.0,
     box: Edges = None,
-    start: Annotated[str | None, typer.Option("--from", metavar="TIME", help="ISO time. Default: its start.")] = None,
-    end: Annotated[str | None, typer.Option("--to", metavar="TIME", help="ISO time. Default: its end.")] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="TIME", help="ISO time, in the release's zone unless it says. Default: its start."
+        ),
+    ] = None,
+    end: Annotated[str | None, typer.Option("--to", metavar="TIME", help="The same. Default: its end.")] = None,
     region: RegionName = None,
     release_id: ReleaseId = None,
     overrides: Overrides = None,
@@ -51,9 +55,9 @@ def range_command(
     """Count the pings of a box during a period. Default: the square kilometre in the middle, the whole period."""
     config = open_config(conf, overrides)
     area = _box(_grid(config, region), at, side, box)
-    since, until = _moment(config, "--from", start), _moment(config, "--to", end)
+    since, until = _moment("--from", start), _moment("--to", end)
     release = _release(config, region, release_id)
-    _print(release.range_count(area, since, until), as_json)
+    _print(release.range_count(area, since, until), release, as_json)
 
 
 @app.command("hotspot")
@@ -61,7 +65,10 @@ def hotspot_command(
     conf: Conf,
     at: At = None,
     when: Annotated[
-        str | None, typer.Option("--when", metavar="TIME", help="ISO time. Default: noon of the first day.")
+        str | None,
+        typer.Option(
+            "--when", metavar="TIME", help="ISO time, in the release's zone unless it says. Default: noon of day one."
+        ),
     ] = None,
     threshold: Annotated[
         float | None, typer.Option(help="Pings that make a hot spot. Default: the busiest 0.1 % of cells.")
@@ -75,9 +82,9 @@ def hotspot_command(
     """Find the nearest cell with at least so many pings, in the slice that holds a moment."""
     config = open_config(conf, overrides)
     lat, lon = _place(_grid(config, region), at)
-    moment = _moment(config, "--when", when) or _noon(config, _grid(config, region))
+    moment = _moment("--when", when)
     release = _release(config, region, release_id)
-    _print(release.nearest_hotspot(lat, lon, moment, threshold, within), as_json)
+    _print(release.nearest_hotspot(lat, lon, moment or _noon(release), threshold, within), release, as_json)
 
 
 @app.command("forecast")
@@ -97,7 +104,7 @@ def forecast_command(
     config = open_config(conf, overrides)
     area = _box(_grid(config, region), at, side, box)
     release = _release(config, region, release_id)
-    _print(release.forecast(area, horizon, method), as_json)
+    _print(release.forecast(area, horizon, method), release, as_json)
 
 
 def _release(config: ReleaseConfig, region: str | None, release_id: str | None) -> Release:
@@ -139,27 +146,28 @@ def _box(grid: Grid, at: str | None, side: float, edges: str | None) -> Box:
     return Box.around(*_place(grid, at), side)
 
 
-def _moment(config: ReleaseConfig, name: str, text: str | None) -> datetime | None:
-    """Read an ISO time; without a zone it is in the configuration's."""
+def _moment(name: str, text: str | None) -> datetime | None:
+    """Read an ISO time; one without a zone the release takes to be in its own."""
     if text is None:
         return None
     try:
-        moment = datetime.fromisoformat(text)
+        return datetime.fromisoformat(text)
     except ValueError:
         raise InvalidQuery(f"{name} takes a time such as 2020-01-07T09:00, not {text!r}") from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(config.period.timezone))
 
 
-def _noon(config: ReleaseConfig, grid: Grid) -> datetime:
+def _noon(release: Release) -> datetime:
     """Return noon of the first day, or the first slice where the period has no noon."""
-    local = grid.start.astimezone(ZoneInfo(config.period.timezone))
+    grid = release.grid
+    local = grid.start.astimezone(release.zone)
     noon = local.replace(hour=12, minute=0, second=0, microsecond=0)
     return noon if grid.start <= noon < grid.end else grid.start
 
 
-def _print(answer: Answer, as_json: bool) -> None:
+def _print(answer: Answer, release: Release, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(asdict(answer), default=_plain))  # type: ignore[call-overload]
+        content = asdict(answer) | {"timezone": release.zone.key}  # type: ignore[call-overload]
+        print(json.dumps(content, default=_plain))
     else:
         console.print(str(answer), markup=False)
 

@@ -11,13 +11,35 @@ import re
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from vdr_spark.errors import JobFailed
+from vdr_spark.config.settings import InputSettings
+from vdr_spark.errors import InvalidInput, JobFailed
+from vdr_spark.pings.layouts import LAYOUTS
 from vdr_spark.workers import locate_in_code
 
 _EXCEPTION = re.compile(r"\b(?:java|scala|org\.apache|io\.delta|py4j|pyspark)\.[\w.]+(?:Exception|Error)\b")
 _CONDITION = re.compile(r"(?:^|(?:Exception|Error): )\[([A-Z][A-Z0-9_.]+)\]", re.MULTILINE)
 _TASK_PROBLEM = re.compile(r"TaskProblem: (\w+ in [\w.<>: ,]+)")
+_UNREADABLE = re.compile("FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|PARQUET_COLUMN_DATA_TYPE_MISMATCH")
+_FILE = re.compile(r"(?:file:|\w+://)\S+?\.(?:parquet|csv|txt|gz)\b")
 _MACHINE_PROBLEMS = ("No space left on device", "Permission denied", "Too many open files", "Java heap space")
+
+
+def describe_failure(problem: Exception, pings_input: InputSettings, afterwards: str = "") -> Exception:
+    """A damaged file is the user's to mend, anything else is a defect; Spark's account of either may quote data.
+
+    `afterwards` ends the advice to run the command again.
+    """
+    text = str(problem)
+    if not _UNREADABLE.search(text):
+        return redact(problem)
+    file = _FILE.search(text)
+    # Where a file, or a folder such as user_id=anna, is named after its user, the name is nobody's to print.
+    tells = LAYOUTS[pings_input.layout].user_in_file_name is not None or (file is not None and "=" in file[0])
+    which = f"a file of {pings_input.location}" if file is None or tells else file[0]
+    return InvalidInput(
+        f"input: {which} cannot be read: it is damaged, or its columns have other types than the other files'. "
+        f"Mend or remove it and run the same command again{afterwards}."
+    )
 
 
 def redact(problem: Exception) -> JobFailed:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,14 +10,13 @@ from pyspark.sql import DataFrame, SparkSession
 from vdr_spark.collect.bounding import SampleKey, build_bounding
 from vdr_spark.collect.counting import count_bounded
 from vdr_spark.collect.draws import Draws
-from vdr_spark.collect.failures import redact
+from vdr_spark.collect.failures import describe_failure
 from vdr_spark.collect.noise import add_noise
 from vdr_spark.collect.source import Source, open_source
 from vdr_spark.collect.total import Clip
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.cost import tasks_for
-from vdr_spark.errors import InvalidConfig, InvalidInput, LedgerConflict, VdrError
-from vdr_spark.pings.layouts import LAYOUTS
+from vdr_spark.errors import InvalidConfig, LedgerConflict, VdrError
 from vdr_spark.plan import Plan
 from vdr_spark.privacy.accounting import State
 from vdr_spark.privacy.bill import Bill, prepare_bill
@@ -32,6 +30,7 @@ _ALL_FILES_OR_NONE = {
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
 }
+_STILL_RESERVED = "; the epsilon stays reserved and is not taken twice"
 
 
 def find_bill(spark: SparkSession, draws: Draws) -> Bill | None:
@@ -160,19 +159,4 @@ def _hide_data_in_failures(config: ReleaseConfig) -> Iterator[None]:
     except VdrError:
         raise
     except Exception as problem:  # of whatever kind: its words, or those of what it came after, may quote a row
-        raise _describe_failure(problem, config) from None
-
-
-def _describe_failure(problem: Exception, config: ReleaseConfig) -> Exception:
-    """A damaged file is the user's to mend, anything else is a defect; Spark's account of either may quote data."""
-    text = str(problem)
-    if not re.search("FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|PARQUET_COLUMN_DATA_TYPE_MISMATCH", text):
-        return redact(problem)
-    file = re.search(r"(?:file:|\w+://)\S+?\.(?:parquet|csv|txt|gz)\b", text)
-    # Where a file, or a folder such as user_id=anna, is named after its user, the name is nobody's to print.
-    tells = LAYOUTS[config.input.layout].user_in_file_name is not None or (file is not None and "=" in file[0])
-    which = f"a file of {config.input.location}" if file is None or tells else file[0]
-    return InvalidInput(
-        f"input: {which} cannot be read: it is damaged, or its columns have other types than the other files'. "
-        "Mend or remove it and run the same command again; the epsilon stays reserved and is not taken twice."
-    )
+        raise describe_failure(problem, config.input, _STILL_RESERVED) from None

@@ -7,7 +7,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from vdr_spark.config.settings import Count, Epsilon, Seconds, Section
+from vdr_spark.config.kinds import Count, Epsilon, Seconds
+from vdr_spark.config.settings import Section
 from vdr_spark.epsilon import GOOD_PRACTICE, WEAK, describe_odds
 from vdr_spark.units import WEIGHT_UNIT
 
@@ -17,8 +18,10 @@ _MAX_SCALE = 2**50  # beyond, noise might not fit the 64-bit integers it is stor
 class TotalEstimate(Section):
     """How N is found where it is not public: all pings, of each user a limited number, with noise of their own."""
 
-    share: Epsilon = Fraction(1, 20)  # of epsilon, that it costs
-    max_per_user: Count = Field(ge=1)  # pings of one user that count: more, and the noise grows; fewer, and N shrinks
+    share: Epsilon = Field(default=Fraction(1, 20), description="of epsilon, that it costs")
+    max_per_user: Count = Field(
+        ge=1, description="pings of one user that count: more, and the noise of N grows; fewer, and N shrinks"
+    )
 
     @model_validator(mode="after")
     def _leaves_something(self) -> TotalEstimate:
@@ -30,24 +33,39 @@ class TotalEstimate(Section):
 class Cap(Section):
     """How fast a budget may be spent: at most `epsilon` within any stretch of `per`."""
 
-    epsilon: Epsilon
-    per: Seconds
+    epsilon: Epsilon = Field(description="at most so much ...")
+    per: Seconds = Field(description="... within any stretch of this length")
 
 
 class PrivacySettings(Section):
     """Who is protected, and how strongly. Everything here is public."""
 
-    epsilon: Epsilon  # of the whole release
-    accept_weak_promise: bool = False  # an epsilon above 10 is meant, and no slip of the pen
-    k: Count | None = Field(default=None, ge=1)  # pings kept of each user
-    lambda_: float | None = Field(default=None, alias="lambda", gt=0, le=1)  # or k = lambda * N
-    total_pings: Count | None = Field(default=None, ge=1)  # N, declared public
-    estimate_total: TotalEstimate | None = None  # or estimated, for a share of epsilon
-    budget: Epsilon | None = None  # of the dataset, granted by the first release; None: this epsilon
-    cap: Cap | None = None  # of the dataset, set by the first release; None: none
-    bounding: Literal["sample", "weight"] = "sample"  # k of a user's pings, or all of them weighted k / n
-    mechanism: Literal["discrete_laplace"] = "discrete_laplace"
-    test_seed: int | None = Field(default=None, ge=0)  # seeded noise protects nobody, and the release says so
+    epsilon: Epsilon = Field(description="price of the whole release, and strength of its promise: smaller is stronger")
+    accept_weak_promise: bool = Field(
+        default=False, description="an epsilon above 10 is meant, and no slip of the pen; without this it is refused"
+    )
+    k: Count | None = Field(default=None, ge=1, description="the most pings that are kept of each user")
+    lambda_: float | None = Field(default=None, alias="lambda", gt=0, le=1, description="or k = lambda * N")
+    total_pings: Count | None = Field(
+        default=None,
+        ge=1,
+        description="N, the number of pings inside box and period (of all regions together, before bounding), as "
+        "public knowledge. Released counts are scaled to it",
+    )
+    estimate_total: TotalEstimate | None = Field(
+        default=None, description="or have the same N estimated, for a share of epsilon"
+    )
+    budget: Epsilon | None = Field(
+        default=None, description="of the dataset, granted by its first release; unset: this epsilon"
+    )
+    cap: Cap | None = Field(default=None, description="of the dataset, set by its first release; unset: none")
+    bounding: Literal["sample", "weight"] = Field(
+        default="sample", description="k of a user's pings, or all of them weighted k / n"
+    )
+    mechanism: Literal["discrete_laplace"] = Field(default="discrete_laplace", description="the noise")
+    test_seed: int | None = Field(
+        default=None, ge=0, description="for tests: seeded noise protects nobody, and the release says so"
+    )
 
     @model_validator(mode="after")
     def _weak_by_word_only(self) -> PrivacySettings:
@@ -65,8 +83,8 @@ class PrivacySettings(Section):
             raise ValueError("give either `k` or `lambda` (k = lambda * total_pings), not both, not neither")
         if (self.total_pings is None) == (self.estimate_total is None):
             raise ValueError(
-                "give either `total_pings`, the number of all pings as public knowledge, or `estimate_total`, which "
-                "pays for it out of epsilon; not both, not neither"
+                "give either `total_pings`, the number of pings inside box and period as public knowledge, or "
+                "`estimate_total`, which pays for it out of epsilon; not both, not neither"
             )
         if self.lambda_ is not None and self.total_pings is not None and self.bound(self.total_pings) < 1:
             raise ValueError(f"lambda * total_pings must be at least 1, not {self.lambda_} * {self.total_pings}")

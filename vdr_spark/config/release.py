@@ -5,16 +5,17 @@ What follows from it (ids, price, cells, places) is worked out by `vdr_spark.pla
 
 from __future__ import annotations
 
+import math
+
 from pydantic import Field, model_validator
 
 from vdr_spark.config.denoise import DenoiseSettings
+from vdr_spark.config.kinds import Location, Name
 from vdr_spark.config.privacy import PrivacySettings
 from vdr_spark.config.settings import (
     AboutSettings,
     GridSettings,
     InputSettings,
-    Location,
-    Name,
     PeriodSettings,
     RefineSettings,
     RegionSettings,
@@ -24,28 +25,40 @@ from vdr_spark.config.settings import (
 )
 from vdr_spark.storage.paths import resolve
 
+_SMALLEST_CELL_M = 1.0  # metres
+_ROUNDING = 1e-6  # that edges computed from a side in metres may be off by
+_FEWEST_CELLS = 2  # per side, as `grid.cells_per_side` has it
+
 
 class ReleaseConfig(Section):
     """Everything one release needs to know."""
 
-    name: Name
-    dataset: Name  # whose budget is spent
-    output: Location  # folder of the tables, pictures and intermediate results
-    ledger: Location | None = None  # table of the budget; None: in `output`. Share one among a dataset's releases
-    ledger_head: Location | None = None  # a file that remembers the ledger's last entry; None: beside it
-    # On a store without locks a second process cannot be kept out; this declares that there never is one.
-    single_writer: bool = False
-    input: InputSettings
-    synth: SynthSettings | None = None
-    region: RegionSettings | None = None
-    regions: dict[Name, RegionSettings] | None = Field(default=None, min_length=1)  # or several, by name
-    grid: GridSettings = GridSettings()
-    period: PeriodSettings
-    privacy: PrivacySettings
-    denoise: DenoiseSettings = DenoiseSettings()
-    refine: RefineSettings = RefineSettings()
-    about: AboutSettings = AboutSettings()
-    spark: SparkSettings = SparkSettings()
+    name: Name = Field(description="of the release; begins its id")
+    dataset: Name = Field(description="whose budget is spent: the same name for all releases of the same people")
+    output: Location = Field(description="folder of the tables, statements, pictures and intermediate results")
+    ledger: Location | None = Field(
+        default=None, description="table of the budget; unset: in `output`. Share one among a dataset's releases"
+    )
+    ledger_head: Location | None = Field(
+        default=None, description="a file that remembers the ledger's last entry; unset: beside it"
+    )
+    single_writer: bool = Field(
+        default=False,
+        description="on a store without locks a second process cannot be kept out: this says that there is none",
+    )
+    input: InputSettings = Field(description="where the pings are")
+    synth: SynthSettings | None = Field(default=None, description="a city to be generated there")
+    region: RegionSettings | None = Field(default=None, description="the box")
+    regions: dict[Name, RegionSettings] | None = Field(
+        default=None, min_length=1, description="or several boxes, by name"
+    )
+    grid: GridSettings = Field(default=GridSettings(), description="its cells")
+    period: PeriodSettings = Field(description="from when to when, in which slices")
+    privacy: PrivacySettings = Field(description="who is protected, how strongly")
+    denoise: DenoiseSettings = Field(default=DenoiseSettings(), description="how noise is taken out again")
+    refine: RefineSettings = Field(default=RefineSettings(), description="from kept to all pings")
+    about: AboutSettings = Field(default=AboutSettings(), description="who publishes, what for")
+    spark: SparkSettings = Field(default=SparkSettings(), description="the session")
 
     @property
     def boxes(self) -> tuple[tuple[str | None, RegionSettings], ...]:
@@ -85,4 +98,21 @@ class ReleaseConfig(Section):
                     )
         if self.synth is not None and self.regions is not None:
             raise ValueError("`synth` makes one city; give it a `region`, or bring your own pings for `regions`")
+        return self
+
+    @model_validator(mode="after")
+    def _cells_of_a_sensible_size(self) -> ReleaseConfig:
+        cells = self.grid.cells_per_side
+        for name, region in self.boxes:
+            height, width = region.box.side_metres
+            smallest = min(height, width)
+            if smallest / cells < _SMALLEST_CELL_M - _ROUNDING:
+                where = f"regions.{name}" if name else "region"
+                fitting = math.floor(smallest / _SMALLEST_CELL_M + _ROUNDING)
+                fewer = f"at most grid.cells_per_side: {fitting}, or " if fitting >= _FEWEST_CELLS else ""
+                raise ValueError(
+                    f"cells must be at least {_SMALLEST_CELL_M:g} m high and wide, as no ping knows its place better, "
+                    f"not {width / cells:.2g} m x {height / cells:.2g} m; give {fewer}a `{where}` of at least "
+                    f"{math.ceil(cells * _SMALLEST_CELL_M)} m each way"
+                )
         return self

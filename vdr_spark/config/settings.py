@@ -6,38 +6,15 @@ Read `conf/demo.yaml` for an example. `config.release` puts them together.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainSerializer,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from vdr_spark.config.kinds import Count, Degrees, Jars, Location, Memory, Moment, Name, Seconds, TableName, Zone
 from vdr_spark.config.sentences import describe_errors
-from vdr_spark.config.values import check_year, parse_count, parse_epsilon, parse_moment, parse_seconds, parse_zone
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.grid import Box
-
-Epsilon = Annotated[Fraction, BeforeValidator(parse_epsilon), PlainSerializer(str)]
-Count = Annotated[int, BeforeValidator(parse_count)]
-Seconds = Annotated[int, BeforeValidator(parse_seconds)]
-Zone = Annotated[str, BeforeValidator(parse_zone)]
-Moment = Annotated[datetime, BeforeValidator(parse_moment), AfterValidator(check_year)]
-# Names become folder names, table values and SQL literals: nothing that needs quoting.
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
-Degrees = Annotated[float, Field(allow_inf_nan=False)]
-# Paths are strings, not `pathlib`: they may be s3a://, abfss:// or a Unity Catalog volume.
-# No backticks: Delta writes a table's path between them, as it is, into SQL.
-Location = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f`]+$")]
-
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
@@ -67,20 +44,33 @@ class InputSettings(Section):
     """Where the pings are and what their columns mean. See `vdr_spark.pings.layouts` for the names."""
 
     # One of the three. A DataFrame has no identity of its own, so whoever hands it over, in Python, gives it a name.
-    path: Location | None = None
-    table: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,255}(\.[A-Za-z0-9_-]{1,255}){0,2}$")] | None = None
-    dataframe: Name | None = None
-    layout: Literal["vdr", "veraset", "gowalla", "foursquare", "cabspotting", "tdrive"] = "vdr"
-    format: Literal["parquet", "delta", "csv"] | None = None  # None: the layout's own
-    # Who reads: Spark, the tasks themselves (plain Parquet on a local or mounted disk, twice as fast), or what fits.
-    reader: Literal["auto", "spark", "direct"] = "auto"
-    columns: dict[Literal["user_id", "lat", "lon", "ts"], str] = {}  # ours: theirs
-    timezone: Zone | None = None  # of timestamps that do not say; None: the layout's own, or UTC
-    header: bool = True  # of CSV files in a layout of your own
-    separator: str = ","
-    # A person vouches that the plan behind a table or DataFrame gives the same rows whenever it is computed, and that
-    # each user's rows depend on that user's own.
-    trust_plan: bool = False
+    path: Location | None = Field(default=None, description="file or folder of pings; or `table`, or `dataframe`")
+    table: TableName | None = Field(default=None, description="table or view of pings, in full: catalog.schema.table")
+    dataframe: Name | None = Field(default=None, description="a name for the DataFrame that is handed over in Python")
+    layout: Literal["vdr", "veraset", "gowalla", "foursquare", "cabspotting", "tdrive"] = Field(
+        default="vdr", description="known data set whose columns and times these are; a layout of your own is `vdr`"
+    )
+    format: Literal["parquet", "delta", "csv"] | None = Field(
+        default=None, description="how files are stored; unset: as the layout has it"
+    )
+    reader: Literal["auto", "spark", "direct"] = Field(
+        default="auto",
+        description="who reads: Spark, the tasks themselves (plain Parquet on a local or mounted disk, twice as fast), "
+        "or what fits",
+    )
+    columns: dict[Literal["user_id", "lat", "lon", "ts"], str] = Field(
+        default={}, description="your columns for ours, as `{user_id: device, ts: seen_at}`"
+    )
+    timezone: Zone | None = Field(
+        default=None, description="of the pings' times that carry none; unset: the layout's own, or UTC"
+    )
+    header: bool = Field(default=True, description="whether CSV files in a layout of your own have one")
+    separator: str = Field(default=",", description="between the fields of CSV files")
+    trust_plan: bool = Field(
+        default=False,
+        description="you vouch that the plan behind a table or DataFrame gives the same rows whenever it is computed, "
+        "and that each user's rows depend on that user's own",
+    )
 
     @model_validator(mode="after")
     def _one_place(self) -> InputSettings:
@@ -123,28 +113,30 @@ class InputSettings(Section):
 class SynthSettings(Section):
     """A generated city, or the paper's Gaussian mixture, written to `input.path` by `vdr synth`."""
 
-    kind: Literal["city", "mixture"] = "city"
-    seed: int = Field(default=1, ge=0)
-    pings: Count = Field(default=1_000_000, ge=1)  # expected number; users follow from the law below
-    # Pings per user: p(n) ~ (n + shift) ** -exponent for n = 1 .. cutoff.
-    exponent: float = Field(default=2.5, gt=1, le=6)
-    shift: float = Field(default=50.0, ge=0)
-    cutoff: Count = Field(default=90_000, ge=1, le=10_000_000)
-    # The mixture: components on a 9 x 9 x 9 lattice of the domain, deviation in cells.
-    components: int = Field(default=50, ge=1, le=729)
-    sigma_cells: float = Field(default=8.0, gt=0)
-    weights: Literal["equal", "dirichlet"] = "equal"
+    kind: Literal["city", "mixture"] = Field(default="city", description="a city, or the paper's Gaussian mixture")
+    seed: int = Field(default=1, ge=0, description="another seed, another city")
+    pings: Count = Field(default=1_000_000, ge=1, description="expected number; users follow from the law below")
+    exponent: float = Field(
+        default=2.5, gt=1, le=6, description="pings per user: p(n) ~ (n + shift) ** -exponent for n = 1 .. cutoff"
+    )
+    shift: float = Field(default=50.0, ge=0, description="of that law")
+    cutoff: Count = Field(default=90_000, ge=1, le=10_000_000, description="of that law: nobody has more pings")
+    components: int = Field(
+        default=50, ge=1, le=729, description="of the mixture, on a 9 x 9 x 9 lattice of box and period"
+    )
+    sigma_cells: float = Field(default=8.0, gt=0, description="of the mixture: a component's deviation, in cells")
+    weights: Literal["equal", "dirichlet"] = Field(default="equal", description="of the mixture's components")
 
 
 class RegionSettings(Section):
     """The published box: either `center` and `side_m`, or the four edges in degrees."""
 
-    center: tuple[Degrees, Degrees] | None = None
-    side_m: float | None = Field(default=None, gt=0, le=1_000_000)
-    south: Degrees | None = None
-    west: Degrees | None = None
-    north: Degrees | None = None
-    east: Degrees | None = None
+    center: tuple[Degrees, Degrees] | None = Field(default=None, description="latitude and longitude of the middle")
+    side_m: float | None = Field(default=None, gt=0, le=1_000_000, description="length of a side, in metres")
+    south: Degrees | None = Field(default=None, description="southern edge, instead of `center` and `side_m`")
+    west: Degrees | None = Field(default=None, description="western edge")
+    north: Degrees | None = Field(default=None, description="northern edge, not part of the box")
+    east: Degrees | None = Field(default=None, description="eastern edge, not part of the box")
 
     @model_validator(mode="after")
     def _one_way_to_say_it(self) -> RegionSettings:
@@ -175,29 +167,45 @@ class RegionSettings(Section):
 
 
 class GridSettings(Section):
-    cells_per_side: int = Field(default=576, ge=2, le=8192)
+    """How finely the box is cut."""
+
+    cells_per_side: int = Field(default=576, ge=2, le=8192, description="M: the box is cut into M x M cells")
 
 
 class PeriodSettings(Section):
     """The published period, cut into slices of equal length. The end is not part of it."""
 
-    start: Moment
-    end: Moment
-    slice: Seconds = 10_800
-    timezone: Zone = "UTC"  # of `start` and `end` where they carry none
+    start: Moment = Field(description="first moment")
+    end: Moment = Field(description="first moment after it")
+    slice: Seconds = Field(default=10_800, description="length of a slice; the period is a whole number of them")
+    timezone: Zone = Field(
+        default="UTC", description="of `start` and `end` where they carry none, and of the times in answers"
+    )
 
     @model_validator(mode="after")
     def _whole_slices(self) -> PeriodSettings:
         length = (self.utc(self.end) - self.utc(self.start)).total_seconds()
         if length <= 0:
             raise ValueError(f"`end` must come after `start`, not {self.start} .. {self.end}")
+        if self.slice > length:
+            raise ValueError(f"`slice` ({self.slice} s) must not be longer than the period ({length:.0f} s)")
         if length % self.slice:
             raise ValueError(
                 f"the period must be a whole number of slices: {length:.0f} s is not a multiple of {self.slice} s"
+                f"{self._explain_clocks()}"
             )
         if length // self.slice > _MAX_SLICES:
             raise ValueError(f"the period must have at most {_MAX_SLICES} slices, not {length // self.slice:.0f}")
         return self
+
+    def _explain_clocks(self) -> str:
+        """Return what to do where the slices would fit but for a change of clocks; nothing elsewhere."""
+        if self.start.tzinfo is not None or self.end.tzinfo is not None:
+            return ""
+        by_the_clock = (self.end - self.start).total_seconds()
+        if by_the_clock % self.slice:
+            return ""
+        return f". A change of clocks in {self.timezone} lies in it: slices of 1h fit, or a period in UTC"
 
     def utc(self, moment: datetime) -> datetime:
         local = moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(self.timezone))
@@ -207,25 +215,34 @@ class PeriodSettings(Section):
 class RefineSettings(Section):
     """From the pings kept to all pings: `calibrated`, the paper's `gamma`, or `ratio`, plain N / n."""
 
-    method: Literal["calibrated", "gamma", "ratio"] = "calibrated"
-    concentration: float = Field(default=5e-5, gt=0, le=1)  # C, the sum of squared cell shares
+    method: Literal["calibrated", "gamma", "ratio"] = Field(
+        default="calibrated", description="`calibrated` after fusion; `gamma` is the paper's, for a tensor with noise"
+    )
+    concentration: float = Field(
+        default=5e-5, gt=0, le=1, description="of `gamma`: C, the sum of squared shares of the cells"
+    )
 
 
 class AboutSettings(Section):
     """Who publishes, and what for: said in the privacy statement, used for nothing else."""
 
-    curator: str = "not stated"
-    curator_type: str = "not stated"  # the registry's words: Company, Government, Academic, Nonprofit
-    intended_use: str = "not stated"
-    region: str = "not stated"  # in words
-    sector: str = "not stated"
+    curator: str = Field(default="not stated", description="who publishes")
+    curator_type: str = Field(
+        default="not stated", description="in the registry's words: Company, Government, Academic, Nonprofit"
+    )
+    intended_use: str = Field(default="not stated", description="what for")
+    region: str = Field(default="not stated", description="where, in words")
+    sector: str = Field(default="not stated", description="such as Transportation")
 
 
 class SparkSettings(Section):
     """How a session is built where none exists yet."""
 
-    # maven: delta-spark's helper fetches them once. provided: they are on the class path. Or a list of jars.
-    delta_jars: Literal["maven", "provided"] | list[Location] = "maven"
-    driver_memory: str | None = Field(default=None, pattern=r"^[0-9]+[mg]$")  # None: a share of this machine
-    encryption: bool = True  # of shuffle and spill files, which hold exact data, under a key that lives in memory
-    conf: dict[str, str] = {}
+    delta_jars: Jars = Field(
+        default="maven", description="where Delta's jars come from: fetched once, on the class path, or these files"
+    )
+    driver_memory: Memory | None = Field(default=None, description="unset: a third of this machine")
+    encryption: bool = Field(
+        default=True, description="of shuffle and spill files, which hold exact data, under a key that lives in memory"
+    )
+    conf: dict[str, str] = Field(default={}, description="Spark's own settings, as `{spark.executor.cores: '4'}`")

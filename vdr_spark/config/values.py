@@ -1,14 +1,38 @@
-"""How single values of a configuration are written: `epsilon: 1/3`, `pings: 5e7`, `slice: 3h`."""
+"""How single values of a configuration are written, and in words: `epsilon: 1/3`, `pings: 5e7`, `slice: 3h`."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from zoneinfo import ZoneInfo
 
-_UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
+MOMENT_RULE = "must be a date or time such as 2020-01-07 or 2020-01-07T06:00"
+
+# Patterns of text, each with its rule in words. Names become folder names, table values and SQL literals: nothing that
+# needs quoting. Places have no backticks: Delta writes a table's path between them, as it is, into SQL.
+NAME = r"^[a-z0-9][a-z0-9_-]{0,62}$"
+LOCATION = r"^[^\x00-\x1f\x7f`]+$"
+TABLE = r"^[A-Za-z0-9_-]{1,255}(\.[A-Za-z0-9_-]{1,255}){0,2}$"
+MEMORY = r"^[0-9]+[mg]$"
+PATTERN_RULES = {
+    NAME: "must be a name of small letters a-z, digits, - and _, at most 63 of them, the first a letter or a digit",
+    LOCATION: "must be a path or a URI, not empty, without backticks, line breaks and other control characters",
+    TABLE: "must be the name of a table, as pings, schema.pings or catalog.schema.pings, of letters, digits, - and _",
+    MEMORY: "must be megabytes or gigabytes, such as 800m or 12g",
+}
+
+
+@dataclass(frozen=True)
+class Written:
+    """How a kind of value is written, in words for the reference of settings."""
+
+    how: str
+
+
+_UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _LONGEST = 36_525 * _UNITS["d"]
 
 
@@ -51,10 +75,10 @@ def parse_count(value: object) -> object:
 
 
 def parse_seconds(value: object) -> int:
-    """A length of time: "3h", "30min", "1d", or seconds."""
-    match = re.fullmatch(r"(\d{1,7})\s*(s|min|h|d)?", str(value).strip())
+    """A length of time: "3h", "30min", "1d", "1w", or seconds."""
+    match = re.fullmatch(r"(\d{1,7})\s*(s|min|h|d|w)?", str(value).strip())
     if match is None or isinstance(value, bool) or int(match[1]) == 0:
-        raise ValueError('must be a length of time such as "3h", "30min" or "1d"')
+        raise ValueError('must be a length of time such as "30min", "3h", "1d" or "1w"')
     seconds = int(match[1]) * _UNITS[match[2] or "s"]
     if seconds > _LONGEST:
         raise ValueError("must be at most 100 years (36525d)")
@@ -64,7 +88,7 @@ def parse_seconds(value: object) -> int:
 def parse_moment(value: object) -> object:
     """A date or time; a plain number would be taken for seconds since 1970, which nobody means by 20200107."""
     if isinstance(value, int | float):
-        raise ValueError("must be a date or time such as 2020-01-07 or 2020-01-07T06:00")
+        raise ValueError(MOMENT_RULE)
     return value
 
 
@@ -80,3 +104,11 @@ def parse_zone(value: object) -> str:
         return ZoneInfo(str(value)).key
     except (KeyError, ValueError, OSError):
         raise ValueError('must be an IANA time zone such as "UTC" or "America/Chicago"') from None
+
+
+def parse_jars(value: object) -> object:
+    """Where Delta's jars come from: a word, or a list of files."""
+    files = isinstance(value, list) and all(isinstance(file, str) and re.match(LOCATION, file) for file in value)
+    if value not in ("maven", "provided") and not (files and value):
+        raise ValueError("must be `maven`, `provided`, or a list of jar files such as [a.jar, b.jar]")
+    return value

@@ -21,9 +21,9 @@ Tensor = NDArray[Any]  # (T, M, M), whole numbers or floats
 
 @dataclass(frozen=True)
 class RangeQueries:
-    """Boxes of whole cells, each in one slice: rows [south, north), columns [west, east). (Q,)"""
+    """Boxes of whole cells: rows [south, north), columns [west, east), each in one slice or in all. (Q,)"""
 
-    slices: NDArray[np.int64]
+    slices: NDArray[np.int64] | None  # None: over all slices
     south: NDArray[np.int64]
     north: NDArray[np.int64]
     west: NDArray[np.int64]
@@ -31,12 +31,17 @@ class RangeQueries:
 
     def answers(self, tensor: Tensor) -> NDArray[np.float64]:
         """Return the count of every query, by one summed-area table per slice. (Q,)"""
-        found = np.zeros(len(self.slices))
+        found = np.zeros(len(self.south))
+        if self.slices is None:
+            return self._look_up(tensor.sum(axis=0, dtype=np.float64), np.arange(len(found)))
         for number, chosen in _by_slice(self.slices):
-            table = summed_area(tensor[number])
-            south, north, west, east = (edge[chosen] for edge in (self.south, self.north, self.west, self.east))
-            found[chosen] = table[north, east] - table[south, east] - table[north, west] + table[south, west]
+            found[chosen] = self._look_up(tensor[number], chosen)
         return found
+
+    def _look_up(self, layer: NDArray[Any], chosen: NDArray[np.int64]) -> NDArray[np.float64]:
+        table = summed_area(layer)
+        south, north, west, east = (edge[chosen] for edge in (self.south, self.north, self.west, self.east))
+        return table[north, east] - table[south, east] - table[north, west] + table[south, west]
 
 
 @dataclass(frozen=True)
@@ -50,22 +55,28 @@ class HotspotQueries:
 
 
 def range_queries(
-    truth: Tensor, grid: Grid, seed: int, count: int = 5000, side_m: tuple[float, float] = (30.0, 120.0)
+    truth: Tensor,
+    grid: Grid,
+    seed: int,
+    count: int = 5000,
+    side_m: tuple[float, float] = (30.0, 120.0),
+    anywhere: bool = False,
+    all_slices: bool = False,
 ) -> RangeQueries:
-    """Sample squares with sides uniform in `side_m` metres, centred at pings chosen at random.
+    """Sample squares with sides uniform in `side_m` metres, centred at pings chosen at random, or at any cells.
 
     A side is rounded to whole cells, at least one, so on a coarse grid all of them are single cells. What
     reaches over the edge of the grid is cut off.
     """
     rng = np.random.default_rng(seed)
-    slices, rows, columns = _sample_ping_cells(truth, count, rng)
+    slices, rows, columns = _sample_any_cells(truth, count, rng) if anywhere else _sample_ping_cells(truth, count, rng)
     sides = rng.uniform(*side_m, size=count)
     height, width = (np.maximum(np.rint(sides / metres), 1).astype(np.int64) for metres in grid.cell_metres)
     # An even number of cells has no middle one: which side is longer is left to chance.
     south = rows - (height - rng.integers(0, 2, size=count)) // 2
     west = columns - (width - rng.integers(0, 2, size=count)) // 2
     return RangeQueries(
-        slices,
+        None if all_slices else slices,
         np.maximum(south, 0),
         np.minimum(south + height, grid.cells_per_side),
         np.maximum(west, 0),
@@ -108,6 +119,14 @@ def _sample_ping_cells(
         upto = np.cumsum(truth[number], dtype=np.float64)  # flattened
         cells[chosen] = np.searchsorted(upto, rng.random(len(chosen)) * upto[-1], side="right")
     rows, columns = np.divmod(cells, truth.shape[2])
+    return slices, rows, columns
+
+
+def _sample_any_cells(
+    truth: Tensor, count: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Sample slice, row and column with equal chance for all cells, most of which are empty. (Q,) each"""
+    slices, rows, columns = (rng.integers(size, size=count) for size in truth.shape)
     return slices, rows, columns
 
 

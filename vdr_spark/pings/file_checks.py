@@ -21,7 +21,7 @@ def read_each(files: Sequence[str], read: Callable[[AbstractFileSystem, str], Fo
     """Apply `read` to each file at `path`, given as Spark's URIs; refuse where one cannot be reached."""
     try:
         with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
-            return list(pool.map(lambda uri: read(*filesystem(_mounted_path(unquote(uri)))), files))
+            return list(pool.map(lambda uri: read(*filesystem(mounted_path(unquote(uri)))), files))
     except (ImportError, OSError, EOFError, ValueError, zlib.error):
         # These would name the file, which may be named after a person.
         raise InvalidInput(
@@ -30,7 +30,7 @@ def read_each(files: Sequence[str], read: Callable[[AbstractFileSystem, str], Fo
         ) from None
 
 
-def _mounted_path(uri: str) -> str:
+def mounted_path(uri: str) -> str:
     """Return where a file is mounted: Databricks names files dbfs:/..., and mounts them under /Volumes and /dbfs."""
     if uri.startswith("dbfs:/Volumes/"):
         return uri.removeprefix("dbfs:")

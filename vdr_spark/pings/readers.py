@@ -95,15 +95,25 @@ def open_pings(spark: SparkSession, settings: InputSettings, frame: DataFrame | 
 
 def to_canonical(opened: OpenedPings, settings: InputSettings) -> DataFrame:
     """Bring opened pings into our names and types, by Spark."""
-    layout = LAYOUTS[settings.layout]
-    columns = {ours: column_named(column.name) for ours, column in opened.columns.items()}
-    pings = opened.stored.select(
-        columns["user_id"].alias("user_id"),
-        columns["lat"].try_cast("double").alias("lat"),
-        columns["lon"].try_cast("double").alias("lon"),
-        _to_instant(columns["ts"], opened, settings, layout).alias("ts"),
-    )
+    columns = canonical_columns(opened, settings)
+    pings = opened.stored.select(*(column.alias(ours) for ours, column in columns.items()))
     return pings.where(F.col("user_id").isNotNull())
+
+
+def canonical_columns(opened: OpenedPings, settings: InputSettings) -> dict[str, Column]:
+    """Return our columns as made of theirs, each null where a row has nothing that can be read."""
+    columns = stored_columns(opened)
+    return {
+        "user_id": columns["user_id"],
+        "lat": columns["lat"].try_cast("double"),
+        "lon": columns["lon"].try_cast("double"),
+        "ts": _to_instant(columns["ts"], opened, settings, LAYOUTS[settings.layout]),
+    }
+
+
+def stored_columns(opened: OpenedPings) -> dict[str, Column]:
+    """Return their columns for ours, as they are stored."""
+    return {ours: column_named(column.name) for ours, column in opened.columns.items()}
 
 
 def find_plain_columns(opened: OpenedPings, settings: InputSettings) -> dict[str, str] | None:

@@ -17,6 +17,7 @@ from vdr_spark.epsilon import find_weakness
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.grid import Grid
 from vdr_spark.plan import identity
+from vdr_spark.plan.contradictions import find_contradictions
 from vdr_spark.privacy.accounting import BudgetRequest, Cap, Draw
 from vdr_spark.privacy.mechanism import Noise, build_mechanism
 from vdr_spark.storage.paths import is_local
@@ -176,7 +177,7 @@ class Plan:
                 "ledger: not set, so the ledger lies in `output` and another output folder starts another one. "
                 "Name one ledger for all releases of a dataset."
             )
-        return found
+        return [*found, *find_contradictions(self)]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 Everything here reads released cells only, so it is post-processing and costs no privacy. Moments carry
 their time zone: a `datetime` without one is refused, because a guess would shift the answer by hours.
-A `Release` answers the same questions as methods.
+A `Release` answers the same questions as methods. It knows its time zone, so there a moment without one is read in
+that, and answers are given in it.
 """
 
 from vdr_spark.query.answer import Answer

@@ -79,15 +79,18 @@ def cover_period(grid: Grid, start: datetime | None, end: datetime | None) -> tu
     """Return the period asked for, in UTC, and the slices it covers; None means the release's own start or end."""
     since = grid.start.astimezone(UTC) if start is None else in_utc("start", start)
     until = grid.end.astimezone(UTC) if end is None else in_utc("end", end)
+    zone = next((moment.tzinfo for moment in (start, end) if moment is not None), UTC)  # a refusal speaks the asker's
     for name, moment in (("start", since), ("end", until)):
         if not grid.start <= moment <= grid.end:
             raise InvalidQuery(
-                f"{name} must lie in the release's period, {format_moment(grid.start)} to {format_moment(grid.end)}, "
-                f"not {format_moment(moment)}; move it inside, or leave it out for the whole period"
+                f"{name} must lie in the release's period, {format_moment(grid.start, zone)} to "
+                f"{format_moment(grid.end, zone)}, not {format_moment(moment, zone)}; move it inside, or leave it out "
+                "for the whole period"
             )
     if since >= until:
         raise InvalidQuery(
-            f"start must come before end, not {format_moment(since)} and {format_moment(until)}; swap or widen them"
+            f"start must come before end, not {format_moment(since, zone)} and {format_moment(until, zone)}; swap or "
+            "widen them"
         )
     low, high = ((moment - grid.start).total_seconds() / grid.slice_seconds for moment in (since, until))
     return since, until, cover(low, high, grid.slices)

@@ -35,7 +35,7 @@ class Forecast(Answer):
     """Expected pings of a box in the slices after the release, with a band of about 95 %."""
 
     box: Box
-    starts: list[datetime]  # UTC, one for each slice ahead
+    starts: list[datetime]  # one for each slice ahead; as `Hotspot.slice_start`
     mean: Floats  # (horizon,)
     lower: Floats  # (horizon,)
     upper: Floats  # (horizon,)

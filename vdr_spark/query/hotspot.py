@@ -32,7 +32,7 @@ class Hotspot(Answer):
     row: int
     column: int
     slice: int
-    slice_start: datetime  # UTC
+    slice_start: datetime  # in the release's time zone where the release was asked, else in UTC
     count: float
     deviation: float | None
     distance_m: float  # between the centres of its cell and of the cell asked about
@@ -117,13 +117,13 @@ def _cell_of_place(grid: Grid, lat: float, lon: float) -> tuple[int, int]:
 def _slice_number(grid: Grid, moment: datetime | int) -> int:
     if isinstance(moment, datetime):
         number = grid.slice_of(in_utc("moment", moment))
-        received = format_moment(moment)
+        received, zone = format_moment(moment), moment.tzinfo
     else:
-        number, received = moment, str(moment)
+        number, received, zone = moment, str(moment), None
     if not 0 <= number < grid.slices:
         raise InvalidQuery(
-            f"moment must lie in the release's period, {format_moment(grid.start)} to just before "
-            f"{format_moment(grid.end)} (slices 0 to {grid.slices - 1}), not {received}; choose a time inside"
+            f"moment must lie in the release's period, {format_moment(grid.start, zone)} to just before "
+            f"{format_moment(grid.end, zone)} (slices 0 to {grid.slices - 1}), not {received}; choose a time inside"
         )
     return number
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
+from zoneinfo import ZoneInfo
 
-from vdr_spark.grid import METRES_PER_DEGREE, Box
+from vdr_spark.grid import Box
 
 
-def format_moment(moment: datetime) -> str:
-    """Return a moment to the minute, in UTC."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+def format_moment(moment: datetime, zone: tzinfo | None = None) -> str:
+    """Return a moment to the minute with the name and offset of its zone, its own unless another one is given."""
+    local = moment.astimezone(zone or moment.tzinfo or UTC)
+    name = local.tzinfo.key if isinstance(local.tzinfo, ZoneInfo) else ""
+    if local.tzinfo is UTC or name == "UTC":
+        return f"{local:%Y-%m-%d %H:%M} UTC"
+    offset = "UTC" + local.isoformat()[-6:]
+    return f"{local:%Y-%m-%d %H:%M} {name} ({offset})" if name else f"{local:%Y-%m-%d %H:%M} {offset}"
 
 
 def format_count(count: float) -> str:
@@ -25,9 +30,8 @@ def format_deviation(deviation: float | None) -> str:
 
 def box_sides_m(box: Box) -> tuple[float, float]:
     """Return width and height of a box in metres, at its middle latitude."""
-    middle = math.radians((box.south + box.north) / 2)
-    width = (box.east - box.west) * METRES_PER_DEGREE * math.cos(middle)
-    return width, (box.north - box.south) * METRES_PER_DEGREE
+    height, width = box.side_metres
+    return width, height
 
 
 def format_box(box: Box) -> str:

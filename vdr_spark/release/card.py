@@ -81,14 +81,14 @@ def _facts(release: Release) -> dict[str, object]:
     facts: dict[str, object] = {
         "Dataset": release.dataset,
         "Region": release.region,
-        "Period": f"{format_moment(grid.start)} to {format_moment(grid.end)}",
+        "Period": f"{format_moment(grid.start, release.zone)} to {format_moment(grid.end, release.zone)}",
         "Slices": f"{grid.slices} of {_duration(grid.slice_seconds)}",
         "Grid": f"{grid.cells_per_side} x {grid.cells_per_side} cells of {width:.0f} m x {height:.0f} m, "
         f"{format_box(grid.box)} in all",
         "Pings kept of a user": f"at most {release.k:,}",
         "Estimated error": _error(release),
         "Denoiser": release.model,
-        "Published": format_moment(release.created),
+        "Published": format_moment(release.created, release.zone),
     }
     return {name: value for name, value in facts.items() if value is not None}
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 from vdr_spark.arrays import Floats, Slices
+from vdr_spark.config.values import parse_zone
 from vdr_spark.errors import InvalidQuery
 from vdr_spark.grid import Box, Grid
 from vdr_spark.query import Forecast, Hotspot, RangeCount, box_series, forecast, nearest_hotspot, range_count
@@ -24,6 +27,7 @@ class Release:
     """What was published. `counts` estimate the pings of all users; `deviation` is one standard deviation.
 
     Everything it answers is computed from released cells alone, so it costs no privacy, however often it is asked.
+    Moments without a time zone are read in that of the release, `zone`, and answers are given in it.
     """
 
     release_id: str
@@ -41,9 +45,18 @@ class Release:
     estimated_rmse: float | None = None  # of a cell's kept pings, from the noisy tensor alone; None: too small to tell
     output: str | None = None  # the folder it was read from; None: made in memory
 
+    @cached_property
+    def zone(self) -> ZoneInfo:
+        """The time zone in which its period was written, as its statement has it; UTC where that says none."""
+        try:
+            return ZoneInfo(parse_zone(self.statement["exact"]["timezone"]))
+        except (KeyError, TypeError, ValueError):
+            return ZoneInfo("UTC")
+
     def range_count(self, box: Box, start: datetime | None = None, end: datetime | None = None) -> RangeCount:
         """Count the pings of a box between two moments; without moments, of the whole period."""
-        return range_count(self, box, start, end)
+        answer = range_count(self, box, start and self._in_zone(start), end and self._in_zone(end))
+        return replace(answer, start=answer.start.astimezone(self.zone), end=answer.end.astimezone(self.zone))
 
     def nearest_hotspot(
         self,
@@ -57,11 +70,14 @@ class Release:
 
         Without a threshold, a hot spot is one of the busiest thousandth of the slice's cells.
         """
-        return nearest_hotspot(self, lat, lon, moment, threshold, within_m)
+        when = self._in_zone(moment) if isinstance(moment, datetime) else moment
+        answer = nearest_hotspot(self, lat, lon, when, threshold, within_m)
+        return replace(answer, slice_start=answer.slice_start.astimezone(self.zone))
 
     def forecast(self, box: Box, horizon: int, method: str = "theta") -> Forecast:
         """Forecast a box for `horizon` slices beyond the release, by `theta` or `holt_winters`."""
-        return forecast(self, box, horizon, method)
+        answer = forecast(self, box, horizon, method)
+        return replace(answer, starts=[start.astimezone(self.zone) for start in answer.starts])
 
     def series(self, box: Box) -> Floats:
         """Return the released pings of a box in every slice, cut cells by their covered share. (T,)"""
@@ -77,7 +93,7 @@ class Release:
         """
         from vdr_spark.release.frames import cells_frame
 
-        return cells_frame(self, box, start, end)
+        return cells_frame(self, box, start and self._in_zone(start), end and self._in_zone(end))
 
     def to_xarray(self) -> xr.Dataset:
         """Return `count` and, where there is one, `deviation` over time (UTC), lat and lon, without copying them.
@@ -100,12 +116,17 @@ class Release:
             )
         return select_cells(spark, self.output, self.release_id)
 
+    def _in_zone(self, moment: datetime) -> datetime:
+        """Return a moment with a zone: its own, or that of the release."""
+        return moment if moment.tzinfo else moment.replace(tzinfo=self.zone)
+
     def __repr__(self) -> str:
         slices, side, _ = self.grid.shape
         promise = f"epsilon {self.epsilon} at user level" if self.protected else "UNPROTECTED, from a test seed"
+        start, end = (format_moment(moment, self.zone) for moment in (self.grid.start, self.grid.end))
         return (
             f"<Release {self.release_id}: {promise}; {slices} slices of {side} x {side} cells,\n"
-            f" {format_moment(self.grid.start)} to {format_moment(self.grid.end)}, by {self.model}>"
+            f" {start} to {end}, by {self.model}>"
         )
 
     def _repr_html_(self) -> str:

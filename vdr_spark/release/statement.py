@@ -255,6 +255,7 @@ def _exact(release: ReleasePlan, published: Published, entries: Sequence[Entry],
         "box": vars(grid.box),
         "boxes_under_the_same_bound": [vars(other.box) for other in release.plan.grids],
         "period": [grid.start.isoformat(), grid.end.isoformat()],
+        "timezone": config.period.timezone,  # in which answers are given; the moments above are what they are
         "slice_seconds": grid.slice_seconds,
         "cells_per_side": grid.cells_per_side,
         "concentration": config.refine.concentration if config.refine.method == "gamma" else None,

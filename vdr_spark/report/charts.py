@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Sized
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,9 +89,9 @@ def plot_forecast(release: Release, forecast: Forecast, path: str) -> None:
     axes.yaxis.set_major_formatter("{x:,.5g}" if axes.get_ylim()[1] < 10 else "{x:,.0f}")
     axes.set_ylabel("pings in a slice", fontsize=8, color=FAINT)
     axes.legend(frameon=False, fontsize=8, labelcolor=INK, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
-    _format_date_axis(axes)
+    _format_date_axis(axes, release.zone)
     style_axes(axes)
-    axes.set_xlabel(f"UTC; by {forecast.method}", fontsize=8, color=FAINT)
+    axes.set_xlabel(f"{release.zone.key}; by {forecast.method}", fontsize=8, color=FAINT)
     save(figure, path, protected=release.protected)
 
 
@@ -100,12 +100,13 @@ def _to_numpy_moments(moments: Sequence[datetime]) -> NDArray[np.datetime64]:
     return np.array([moment.astimezone(UTC).replace(tzinfo=None) for moment in moments], dtype="datetime64[s]")
 
 
-def _format_date_axis(axes: Axes) -> None:
+def _format_date_axis(axes: Axes, zone: tzinfo) -> None:
+    """Label moments, which Matplotlib takes to be in UTC, by the clock of a zone."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
-    locator = AutoDateLocator(minticks=4, maxticks=9)  # type: ignore[no-untyped-call]
+    locator = AutoDateLocator(minticks=4, maxticks=9, tz=zone)  # type: ignore[no-untyped-call]
     axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=zone))  # type: ignore[no-untyped-call]
     axes.xaxis.get_offset_text().set(fontsize=8, color=FAINT)
 
 

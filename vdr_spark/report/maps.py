@@ -18,6 +18,7 @@ from vdr_spark.report.canvas import FAINT, INK, new_figure, put_title, render, s
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colorbar import Colorbar
     from matplotlib.colors import Normalize
     from matplotlib.figure import FigureBase
     from matplotlib.image import AxesImage
@@ -40,9 +41,9 @@ def plot_slices(panels: Mapping[str, NDArray[Any]], path: str, title: str, *, gr
     save(figure, path, protected=protected)
 
 
-def plot_day(release: Release, day: date, path: str, timezone: str = "UTC") -> None:
-    """Plot a day slice by slice, labelled by the clock of `timezone`; slices below an hour are summed."""
-    zone = ZoneInfo(timezone)
+def plot_day(release: Release, day: date, path: str, timezone: str | None = None) -> None:
+    """Plot a day slice by slice, labelled by the clock of `timezone` (None: the release's); short slices are summed."""
+    zone = ZoneInfo(timezone) if timezone is not None else release.zone
     numbers = _slices_of(release.grid, day, zone)
     group = math.ceil(release.grid.slices_per_day / _MAX_PANELS_PER_DAY)
     panels = []
@@ -51,7 +52,7 @@ def plot_day(release: Release, day: date, path: str, timezone: str = "UTC") -> N
         panels.append((_hours(release.grid, chosen, zone), release.counts[chosen].sum(axis=0)))
     columns = min(len(panels), 4 if len(panels) <= 12 else 6)
     figure = new_figure(2.3 * columns + 0.9, 2.55 * math.ceil(len(panels) / columns) + 0.5)
-    put_title(figure, f"{day:%A} {day.day} {day:%B %Y}, times in {timezone}")
+    put_title(figure, f"{day:%A} {day.day} {day:%B %Y}, times in {zone.key}")
     plot_panels(figure, panels, release.grid, columns)
     save(figure, path, protected=release.protected)
 
@@ -73,10 +74,8 @@ def _slices_of(grid: Grid, day: date, zone: ZoneInfo) -> list[int]:
     last = grid.slice_of(next_midnight.astimezone(UTC) - timedelta(microseconds=1))
     numbers = [number for number in range(first, last + 1) if 0 <= number < grid.slices]
     if not numbers:
-        raise InvalidQuery(
-            f"day must lie in the release's period, {format_moment(grid.start)} to {format_moment(grid.end)}, not "
-            f"{day}; choose a day inside"
-        )
+        start, end = (format_moment(moment, zone) for moment in (grid.start, grid.end))
+        raise InvalidQuery(f"day must lie in the release's period, {start} to {end}, not {day}; choose a day inside")
     return numbers
 
 
@@ -85,7 +84,13 @@ def _hours(grid: Grid, numbers: Sequence[int], zone: ZoneInfo) -> str:
     return f"{start:%H:%M} – {end:%H:%M}"
 
 
-def plot_panels(figure: FigureBase, panels: Sequence[tuple[str, NDArray[Any]]], grid: Grid, columns: int) -> None:
+def plot_panels(
+    figure: FigureBase,
+    panels: Sequence[tuple[str, NDArray[Any]]],
+    grid: Grid,
+    columns: int,
+    label: str = "pings per cell",
+) -> None:
     """Plot maps, each (M, M), in rows of so many columns, with one colour scale and one bar of kilometres."""
     from matplotlib.colors import AsinhNorm
 
@@ -100,7 +105,7 @@ def plot_panels(figure: FigureBase, panels: Sequence[tuple[str, NDArray[Any]]], 
         place.set_title(name, loc="left", fontsize=9, color=INK, pad=4)
     _plot_scale_bar(axes.flat[0], grid)
     negative = any(float(layer.min()) < 0 for _, layer in panels)
-    _plot_colour_bar(figure, image, axes.ravel().tolist(), end, negative)
+    _plot_colour_bar(figure, image, axes.ravel().tolist(), end, negative).set_label(label, fontsize=8, color=FAINT)
 
 
 def _scale_end(layers: Sequence[NDArray[Any]]) -> float:
@@ -150,7 +155,7 @@ def _round_length(length: float) -> float:
     return max(step * power for step in (1, 2, 5) if step * power <= length)
 
 
-def _plot_colour_bar(figure: FigureBase, image: AxesImage, axes: list[Axes], end: float, negative: bool) -> None:
+def _plot_colour_bar(figure: FigureBase, image: AxesImage, axes: list[Axes], end: float, negative: bool) -> Colorbar:
     decades = [step * 10.0**power for power in range(-3, 9) for step in (1, 3)]
     ticks = [0.0, *(tick for tick in decades if end / 40 <= tick <= end)]
     bar = figure.colorbar(
@@ -167,4 +172,4 @@ def _plot_colour_bar(figure: FigureBase, image: AxesImage, axes: list[Axes], end
     bar.ax.minorticks_off()
     bar.ax.tick_params(labelsize=7, colors=FAINT, length=2)
     bar.outline.set_visible(False)
-    bar.set_label("pings per cell", fontsize=8, color=FAINT)
+    return bar

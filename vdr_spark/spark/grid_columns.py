@@ -19,10 +19,19 @@ def cell_column(grid: Grid, lat: Column, lon: Column, ts: Column) -> Column:
 
 def inside_column(grid: Grid, lat: Column, lon: Column, ts: Column) -> Column:
     """Return whether a ping lies in box and period, as comparisons that Spark can push down to the files."""
+    return in_box_column(grid, lat, lon) & in_period_column(grid, ts)
+
+
+def in_box_column(grid: Grid, lat: Column, lon: Column) -> Column:
+    """Return whether a place lies in the grid's box."""
     box = grid.box
     # Spark orders NaN above every number, so it is outside too.
     inside = (lat >= F.lit(box.south)) & (lat < F.lit(box.north))
-    inside &= (lon >= F.lit(box.west)) & (lon < F.lit(box.east))
+    return inside & (lon >= F.lit(box.west)) & (lon < F.lit(box.east))
+
+
+def in_period_column(grid: Grid, ts: Column) -> Column:
+    """Return whether a moment lies in the grid's period."""
     # Instants, not local times: a literal of a Python datetime would go through the session's zone.
     start, end = (F.timestamp_micros(F.lit(us)) for us in (grid.start_us, grid.end_us))
-    return inside & (ts >= start) & (ts < end)
+    return (ts >= start) & (ts < end)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,10 @@ from scipy.optimize import isotonic_regression
 
 from vdr_spark.arrays import Floats, Image, Integers, Mask, Slices
 from vdr_spark.denoise.estimation.likelihood import Axis, heavy_tail, negative_binomial
-from vdr_spark.denoise.statistics.subsets import evenly_spaced
+from vdr_spark.denoise.statistics import surroundings as surroundings_module
+from vdr_spark.denoise.statistics.activity import estimate_activity
+from vdr_spark.denoise.statistics.subsets import LeaveOneOut, evenly_spaced
+from vdr_spark.denoise.statistics.surroundings import Surroundings
 from vdr_spark.denoise.statistics.volatility import Volatility
 from vdr_spark.privacy.mechanism import Noise
 from vdr_spark.progress import NullProgress, Progress
@@ -31,11 +34,14 @@ from vdr_spark.storage.tensor_file import Tensor
 
 _BINS = 40  # of predicted means, equally wide in the logarithm
 _LEAST_CELLS = 400  # in a bin; sparser ones are joined to the next
+_LARGEST_NOISE = 0.2  # of a bin's mean, relative to it
 _SMALLEST_MEAN = 1e-4  # predictions below are one bin
 _DISPERSIONS = np.geomspace(0.02, 200, 13)  # r of the negative binomial; the last is as good as Poisson
 _TAIL_WEIGHTS = np.array([1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1])
 
-_CLASSES = 5  # of cells by volatility, equally many
+_BUSY = surroundings_module.NUMBER - 1  # the last class of surroundings
+_ROUNDS = 10  # of making the sums of bins right
+_CLASSES = 5  # of busy cells by volatility, equally many
 _FEWEST_SLICES = 4  # that show which cells are volatile
 _SLICES_FOR_CLASSES = 8  # the edges between classes need no more
 
@@ -55,14 +61,14 @@ class Fusion:
     def fit(cls, prior: Slices, noisy: Slices, noise: Noise) -> Fusion:
         """Fit bins, classes and priors to predicted means and noisy counts, (T, M, M) each."""
         axis, classes = Axis.of(noisy, noise), _Classes.of(prior, noisy, noise)
-        sums, grid = np.zeros((classes.number, 3, _BINS + 1)), classes.grid
+        sums, grid = np.zeros((classes.number, 4, _BINS + 1)), classes.grid
         members = [classes.of_slice(t, prior[t]) for t in range(len(noisy))]
         for t, of_slice in enumerate(members):
             for which in range(classes.number):
                 sums[which] += _sums(grid, prior[t][of_slice == which], noisy[t][of_slice == which])
         fits = []
         for which in range(classes.number):
-            bins = _calibrate_bins(grid, sums[which])
+            bins = _calibrate_bins(grid, sums[which], noise.variance)
             histogram = np.zeros((len(bins.means), axis.size))
             for t, of_slice in enumerate(members):
                 cells = of_slice == which
@@ -108,40 +114,44 @@ class Fusion:
 
 @dataclass(frozen=True)
 class _Classes:
-    """Cells by how volatile they are among cells with the same prediction: what is steady is predicted better."""
+    """Cells by their surroundings; busy ones also by how volatile they are among cells with the same prediction."""
 
     grid: Floats  # of predictions, as logarithms
-    edges: Floats  # of volatility, in every bin of the grid; (bins, classes - 1)
+    edges: Floats  # of volatility, in every bin of the grid; (bins, classes of busy cells - 1)
+    surroundings: Surroundings
     volatility: Volatility | None
 
     @classmethod
     def of(cls, prior: Slices, noisy: Slices, noise: Noise) -> _Classes:
-        grid = _fine_bins(prior)
+        grid, others = _fine_bins(prior), LeaveOneOut(noisy, estimate_activity(noisy, noise.variance))
+        surroundings = Surroundings(noisy, noise.variance, others)
         if len(noisy) < _FEWEST_SLICES:
-            return cls(grid, np.empty((_BINS + 1, 0)), None)
-        volatility = Volatility(noisy, noise.variance)
+            return cls(grid, np.empty((_BINS + 1, 0)), surroundings, None)
+        volatility = Volatility(noisy, noise.variance, others)
         some = evenly_spaced(len(noisy), _SLICES_FOR_CLASSES)
-        bins = np.concatenate([np.searchsorted(grid, _log(prior[t])).ravel() for t in some])
-        values = np.concatenate([volatility.of(t).ravel() for t in some])
+        busy = [surroundings.of(t) == _BUSY for t in some]
+        bins = np.concatenate([np.searchsorted(grid, _log(prior[t][at])) for t, at in zip(some, busy, strict=True)])
+        values = np.concatenate([volatility.of(t)[at] for t, at in zip(some, busy, strict=True)])
         order = np.argsort(bins, kind="stable")
         parts = np.split(values[order], np.cumsum(np.bincount(bins, minlength=_BINS + 1))[:-1])
         shares = np.arange(1, _CLASSES) / _CLASSES
         # A bin of few cells is one class: all of it lies below the first edge.
         enough = _CLASSES * _LEAST_CELLS * len(some) / len(noisy)
         rows = [np.quantile(part, shares) if len(part) >= enough else np.full(len(shares), np.inf) for part in parts]
-        return cls(grid, np.stack(rows), volatility)
+        return cls(grid, np.stack(rows), surroundings, volatility)
 
     @property
     def number(self) -> int:
-        return self.edges.shape[1] + 1
+        return _BUSY + self.edges.shape[1] + 1
 
     def of_slice(self, t: int, prior: Image) -> NDArray[np.int8]:
         """Return the class of each cell of slice t. (M, M)"""
-        classes = np.zeros(prior.shape, np.int8)
+        classes = self.surroundings.of(t).copy()
         if self.volatility is not None:
-            values, bins = self.volatility.of(t), np.searchsorted(self.grid, _log(prior))
+            busy = classes == _BUSY
+            values, bins = self.volatility.of(t)[busy], np.searchsorted(self.grid, _log(prior[busy]))
             for edges in self.edges.T:
-                classes += values > edges[bins]
+                classes[busy] += values > edges[bins]
         return classes
 
 
@@ -210,29 +220,45 @@ def _fine_bins(prior: Slices) -> Floats:
 
 
 def _sums(grid: Floats, prior: Image, noisy: Image) -> Floats:
-    """Return cells, sums of log prior and of noisy counts in each fine bin. (3, bins)"""
+    """Return cells, and sums of log prior, prior and noisy counts, in each fine bin. (4, bins)"""
     logs = _log(prior)
     number = np.searchsorted(grid, logs)
-    return np.stack([np.bincount(number, weights, minlength=_BINS + 1) for weights in (None, logs, noisy)])
+    return np.stack([np.bincount(number, weights, minlength=_BINS + 1) for weights in (None, logs, prior, noisy)])
 
 
-def _calibrate_bins(grid: Floats, sums: Floats) -> _Bins:
-    """Join fine bins until each holds enough cells, and take their means from the noisy counts."""
-    groups = _join_sparse(sums[0])
-    cells, logs, counts = (np.array([row[group].sum() for group in groups]) for row in sums)
+def _calibrate_bins(grid: Floats, sums: Floats, noise_variance: float) -> _Bins:
+    """Join fine bins until the noise of each one's mean is small, and take their means from the noisy counts."""
+    groups = _join_sparse(sums[0], sums[2], noise_variance)
+    cells, logs, _, counts = (np.array([row[group].sum() for group in groups]) for row in sums)
     cells = np.maximum(cells, 1)
     # A larger prediction means a larger mean: pooling what contradicts that keeps small bins from following noise.
     rising = isotonic_regression(counts / cells, weights=cells).x
     means = np.maximum(rising, _SMALLEST_MEAN)
     edges = np.array([grid[group.stop - 1] for group in groups[:-1]])
-    return _Bins(edges, logs / cells, means)
+    return _keep_sums(_Bins(edges, logs / cells, means), groups, sums[0], sums[1])
 
 
-def _join_sparse(cells: Floats) -> list[slice]:
-    """Join adjacent bins, from the top down, until each group holds enough cells."""
+def _keep_sums(bins: _Bins, groups: list[slice], cells: Floats, logs: Floats) -> _Bins:
+    """Change the means so that what is interpolated between them has, in every bin, the mean that it should have."""
+    target, means = bins.means, bins.means
+    between = bins.between(np.exp(logs / np.maximum(cells, 1)).astype(np.float32))
+    for _ in range(_ROUNDS):
+        values = cells * between.interpolate(means)
+        found = np.array([values[group].sum() / max(1, cells[group].sum()) for group in groups])
+        means = np.maximum(means * np.clip(target / np.maximum(found, _SMALLEST_MEAN), 0.5, 2), _SMALLEST_MEAN)
+    weights = np.array([max(1.0, float(cells[group].sum())) for group in groups])
+    return replace(bins, means=isotonic_regression(means, weights=weights).x)
+
+
+def _join_sparse(cells: Floats, predicted: Floats, noise_variance: float) -> list[slice]:
+    """Join adjacent bins, from the top down, until each group holds enough cells to tell its mean from noise.
+
+    Means below zero are cut off, so in bins that are mostly noise the noise would become pings.
+    """
     groups, stop = [], len(cells)
     for begin in range(len(cells) - 1, -1, -1):
-        if cells[begin:stop].sum() >= _LEAST_CELLS:
+        number, total = cells[begin:stop].sum(), predicted[begin:stop].sum()
+        if number >= _LEAST_CELLS and noise_variance * number <= (_LARGEST_NOISE * total) ** 2:
             groups.append(slice(begin, stop))
             stop = begin
     if not groups:

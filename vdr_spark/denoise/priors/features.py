@@ -18,18 +18,26 @@ from vdr_spark.denoise.estimation.fusion import Fusion
 from vdr_spark.denoise.priors.rates import rates_prior
 from vdr_spark.denoise.priors.regression import Regression
 from vdr_spark.denoise.statistics.activity import estimate_activity
-from vdr_spark.denoise.statistics.local_mean import local_mean, local_mean_excluding_self, remaining_variance
+from vdr_spark.denoise.statistics.folds import NUMBER, Folds
+from vdr_spark.denoise.statistics.local_mean import (
+    local_mean,
+    local_mean_excluding_self,
+    remaining_variance,
+    wide_local_mean,
+)
 from vdr_spark.denoise.statistics.subsets import LeaveOneOut, evenly_spaced
+from vdr_spark.denoise.statistics.surroundings import Surroundings
 from vdr_spark.privacy.mechanism import Noise
 from vdr_spark.progress import NullProgress, Progress
 
-_MEAN_WIDTHS = (0.0, 1.0, 2.0, 4.0, 8.0)  # cells; of the mean of all other slices
+_MEAN_WIDTHS = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)  # cells; of the mean of all other slices
 _BEST_WIDTHS = (0.0, 1.0, 3.0)  # of the best linear combination of the other slices
 _NEAR_WIDTHS = (0.0, 1.0)  # of the slices next to this one, and of those a day away
 _SURPRISE_WIDTHS = (0.6, 1.0, 2.0, 4.0, 8.0)  # of how far the cells around are from what was expected of them
 _RATIO_WIDTHS = (1.0, 2.0, 4.0, 8.0)
 _RESIDUAL_WIDTHS = (2.0, 4.0, 12.0)
 _RIDGE = 1e-4  # of a slice's own variance: keeps the best combination from weighing noise against noise
+_CELLS_PER_WEIGHT = 5  # at least, of a combination
 _TRAINING_SLICES = 64  # are enough for a regression
 
 
@@ -54,7 +62,9 @@ class Features:
     def __init__(self, noisy: Slices, noise: Noise, slices_per_day: float, progress: Progress | None = None) -> None:
         progress = progress or NullProgress()
         self._noisy, self._noise = noisy, noise
+        self._folds = Folds(noisy.shape[1])
         self._others = LeaveOneOut(noisy, estimate_activity(noisy, noise.variance))
+        self.surroundings = Surroundings(noisy, noise.variance, self._others)
         self._combinations = {width: self._best_combination(width) for width in _BEST_WIDTHS} if len(noisy) > 2 else {}
         day = round(slices_per_day)
         self._steps = (1, day) if 1 < day <= len(noisy) / 2 and slices_per_day == day else (1,)
@@ -85,11 +95,12 @@ class Features:
             self._noisy,
             self._noise.variance,
             self.training_slices,
+            self.surroundings,
             progress,
         )
         expected = np.empty_like(self._noisy)
         for t, rates in enumerate(self._rates):
-            expected[t] = regression.predict(self._other_slices(t)[0], rates)
+            expected[t] = regression.predict(t, self._other_slices(t)[0], rates)
         return expected
 
     def _other_slices(self, t: int) -> tuple[Image, Floats]:
@@ -98,12 +109,10 @@ class Features:
         features: list[tuple[Image, float]] = [(self._rates[t], shared)]
         if len(self._noisy) > 1:
             mean = np.float32(self._others.activity[t]) * self._others.rate(t)
-            features += [(local_mean(mean, width), shared * remaining_variance(width)) for width in _MEAN_WIDTHS]
+            features += [(wide_local_mean(mean, width), shared * remaining_variance(width)) for width in _MEAN_WIDTHS]
             for width, weights in self._combinations.items():
-                combined = np.tensordot(weights[t], self._noisy, axes=1)
-                features.append(
-                    (local_mean(combined, width), float((weights[t] ** 2).sum()) * remaining_variance(width))
-                )
+                share = float((weights[:, t] ** 2).sum(axis=-1).mean()) * remaining_variance(width)
+                features.append((self._combine(weights[:, t], width), share))
             for step in self._steps:
                 near = self._near(t, step)
                 features += [(local_mean(near, width), 0.5 * remaining_variance(width)) for width in _NEAR_WIDTHS]
@@ -146,20 +155,41 @@ class Features:
         near: Image = np.mean([self._noisy[s] * (activity[t] / activity[s]) for s in both], axis=0)
         return near
 
-    def _best_combination(self, width: float) -> Image:
-        """Return the weights of the other slices in the best linear prediction of each, where all are smoothed. (T, T)
+    def _combine(self, weights: Image, width: float) -> Image:
+        """Return the combination of all slices, smoothed, where every fold has weights of its own. (folds, T), (M, M)"""
+        combined = np.empty_like(self._noisy[0])
+        for fold, of_fold in enumerate(weights):
+            # Smoothed as a whole: what lies beyond the fold's border is weighed as the fold is.
+            inside = self._folds.of_cell == fold
+            if inside.any():
+                combined[inside] = local_mean(np.tensordot(of_fold, self._noisy, axes=1), width)[inside]
+        return combined
 
-        With P the inverse of the slices' second moments, noise included, slice t is best predicted by weights
-        -P[t, s] / P[t, t]. Cells count by how well they are known, so that the few largest do not speak for all.
+    def _best_combination(self, width: float) -> Image:
+        """Return the weights of the other slices in the best linear prediction of each. (folds, T, T)
+
+        All slices are smoothed. With P the inverse of their second moments, noise included, slice t is best predicted
+        by weights -P[t, s] / P[t, t]. Cells count by how well they are known, so that the few largest do not speak for
+        all; and those in a fold, or near enough to share its noise, do not speak for the fold.
         """
         mean = np.maximum(local_mean(self._noisy.mean(axis=0), max(width, 1.0)), 0)
         importance = 1 / (self._noise.variance * remaining_variance(width) + mean + mean**2 + 1e-9)
         smooth = np.stack([local_mean(counts, width).ravel() for counts in self._noisy])  # (T, M*M)
-        moments = ((smooth * importance.ravel().astype(np.float32)) @ smooth.T).astype(np.float64)
-        moments += (_RIDGE * np.trace(moments) / len(smooth) + 1e-12) * np.eye(len(smooth))
-        precision = np.linalg.inv(moments)
-        weights = -precision / np.diag(precision)[:, None]
-        np.fill_diagonal(weights, 0)
-        # Single precision: else every combination would make a copy of the tensor in double precision.
-        single: Image = weights.astype(np.float32)
-        return single
+        weights = np.zeros((NUMBER, len(smooth), len(smooth)), np.float32)
+        for fold in np.unique(self._folds.of_cell):
+            training = np.flatnonzero(self._folds.elsewhere(fold, 2 * width))
+            if len(training) >= _CELLS_PER_WEIGHT * len(smooth):
+                weights[fold] = _predict_each(smooth[:, training], importance.ravel()[training])
+        return weights
+
+
+def _predict_each(slices: Image, importance: Image) -> Image:
+    """Return the weights of the other rows in the best linear prediction of each. (T, cells), (cells,) -> (T, T)"""
+    moments = ((slices * importance.astype(np.float32)) @ slices.T).astype(np.float64)
+    moments += (_RIDGE * np.trace(moments) / len(moments) + 1e-12) * np.eye(len(moments))
+    precision = np.linalg.inv(moments)
+    weights = -precision / np.diag(precision)[:, None]
+    np.fill_diagonal(weights, 0)
+    # Single precision: else every combination would make a copy of the tensor in double precision.
+    single: Image = weights.astype(np.float32)
+    return single

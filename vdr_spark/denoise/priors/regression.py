@@ -1,24 +1,37 @@
 """A cell's count as what is expected of it plus a weighted sum of its blind features.
 
 The weights are those that predict the noisy counts best, which are also those that predict the true ones best: noise
-that is in no feature cannot be learnt. Cells that are expected to be busy have weights of their own.
+that is in no feature cannot be learnt. Cells that are expected to be busy have weights of their own, and so have cells in
+empty, thin and busy surroundings (`denoise.statistics.surroundings`). The weights of a cell come from the cells of other
+(`denoise.statistics.folds`), so they have not seen its noise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vdr_spark.arrays import Floats, Image, Integers, Slices
+from vdr_spark.denoise.statistics import folds as folds_module
+from vdr_spark.denoise.statistics import surroundings as surroundings_module
+from vdr_spark.denoise.statistics.folds import Folds
+from vdr_spark.denoise.statistics.surroundings import Surroundings
 from vdr_spark.progress import NullProgress, Progress
 
 _CLASS_EDGES = (0.05, 1.6, 50.0)  # pings expected in a cell
+_CLASSES = len(_CLASS_EDGES) + 1
 _DISPERSION = 3.0  # of counts around the prediction: how much less a busy cell's deviation says
 _RIDGE = 1e-3  # of each feature's own weight
 _CELLS_PER_WEIGHT = 50  # at least; fewer could be learnt by heart, noise and all
 _LEAST_SHARE = 0.05  # of what was expected, that a prediction never falls below
+
+Group = tuple[int, ...]
+"""Fold, surroundings and class of cells."""
 
 FeaturesOf = Callable[[int], Image]
 """The features of a slice by its number, in pings. (C, M, M)"""
@@ -26,9 +39,11 @@ FeaturesOf = Callable[[int], Image]
 
 @dataclass(frozen=True)
 class Regression:
-    """Weights of features, for each class of cells by how many pings are expected."""
+    """Weights of features, for each fold of cells, surroundings, and class by how many pings are expected."""
 
-    weights: Floats  # of the features, by how many pings are expected; (classes, C)
+    weights: Floats  # of the features; (folds, surroundings, classes, C)
+    folds: Folds
+    surroundings: Surroundings
 
     @classmethod
     def fit(
@@ -38,27 +53,29 @@ class Regression:
         noisy: Slices,
         noise_variance: float,
         slices: Sequence[int],
+        surroundings: Surroundings,
         progress: Progress | None = None,
     ) -> Regression:
         """Fit the weights on the named slices of a tensor, expected and noisy, (T, M, M) each."""
-        moments = [_Moments() for _ in range(len(_CLASS_EDGES) + 1)]
+        folds = Folds(noisy.shape[1])
+        moments = {group: _Moments() for group in np.ndindex(folds_module.NUMBER, surroundings_module.NUMBER, _CLASSES)}
         with (progress or NullProgress()).task("denoise: regression", len(slices)) as update:
             for number, t in enumerate(slices, start=1):
                 features = _flat(features_of(t))
                 before = expected[t].ravel()
                 precision = 1 / (noise_variance + before + before**2 / _DISPERSION + 1e-9)
                 missing = noisy[t].ravel() - before
-                for of_class, cells in zip(moments, _classes(before), strict=True):
-                    of_class.add(features[:, cells], missing[cells], precision[cells])
+                for group, cells in _groups(before, folds, surroundings.of(t)):
+                    moments[group].add(features[:, cells], missing[cells], precision[cells])
                 update(number, "")
-        return cls(np.stack([of_class.solve() for of_class in _pool_sparse(moments)]))
+        return cls(np.stack([_solve_all(moments, fold) for fold in range(folds_module.NUMBER)]), folds, surroundings)
 
-    def predict(self, features: Image, expected: Image) -> Image:
-        """Predict one slice from its features. (C, M, M), (M, M) -> (M, M)"""
+    def predict(self, t: int, features: Image, expected: Image) -> Image:
+        """Predict slice t from its features. (C, M, M), (M, M) -> (M, M)"""
         flat, before = _flat(features), expected.ravel()
         predicted = before.copy()
-        for weights, cells in zip(self.weights, _classes(before), strict=True):
-            predicted[cells] += weights.astype(np.float32) @ flat[:, cells]
+        for group, cells in _groups(before, self.folds, self.surroundings.of(t)):
+            predicted[cells] += self.weights[group].astype(np.float32) @ flat[:, cells]
         return np.maximum(predicted, _LEAST_SHARE * np.maximum(before, 0)).reshape(expected.shape)
 
 
@@ -67,8 +84,8 @@ class _Moments:
 
     def __init__(self) -> None:
         self._cells = 0
-        self._squares: Floats = np.zeros(())  # (C, C)
-        self._products: Floats = np.zeros(())  # (C,)
+        self._squares: Floats = np.zeros((1, 1))  # (C, C)
+        self._products: Floats = np.zeros(1)  # (C,)
 
     def add(self, features: Image, missing: Image, precision: Image) -> None:
         """Take in cells: their features (C, cells), what is missing, and how well that is known (cells,)."""
@@ -98,6 +115,27 @@ class _Moments:
         return weights
 
 
+def _solve_all(moments: dict[Group, _Moments], fold: int) -> Floats:
+    """Return the weights of a fold by the cells of all other folds. (surroundings, classes, C)"""
+    shape = (surroundings_module.NUMBER, _CLASSES)
+    others = [
+        [_sum_others(moments, fold, (surroundings, which)) for which in range(shape[1])]
+        for surroundings in range(shape[0])
+    ]
+    everywhere = [reduce(operator.add, of_class) for of_class in zip(*others, strict=True)]
+    pooled = [_pool_sparse(of if _any_enough(of) else everywhere) for of in others]
+    return np.stack([np.stack([of_class.solve() for of_class in of]) for of in pooled])
+
+
+def _sum_others(moments: dict[Group, _Moments], fold: int, group: tuple[int, int]) -> _Moments:
+    """Return the moments of surroundings and class, summed over all folds but one."""
+    return reduce(operator.add, (of for key, of in moments.items() if key[0] != fold and key[1:] == group))
+
+
+def _any_enough(moments: list[_Moments]) -> bool:
+    return any(of_class.are_enough for of_class in moments)
+
+
 def _pool_sparse(moments: list[_Moments]) -> list[_Moments]:
     """Join classes of too few cells to the next ones: a few cells' noise could be learnt by heart."""
     pooled = list(moments)
@@ -114,7 +152,12 @@ def _flat(features: Image) -> Image:
     return features.reshape(len(features), -1)
 
 
-def _classes(expected: Image) -> list[Integers]:
-    """Return the cells of each class."""
-    classes = np.searchsorted(_CLASS_EDGES, expected)
-    return [np.flatnonzero(classes == which) for which in range(len(_CLASS_EDGES) + 1)]
+def _groups(expected: Image, folds: Folds, surroundings: NDArray[np.int8]) -> Iterator[tuple[Group, Integers]]:
+    """Yield fold, surroundings and class, and the numbers of the cells that belong to all three, where there are any."""
+    shape = (folds_module.NUMBER, surroundings_module.NUMBER, _CLASSES)
+    group = np.ravel_multi_index((folds.flat, surroundings.ravel(), np.searchsorted(_CLASS_EDGES, expected)), shape)
+    order = np.argsort(group, kind="stable")
+    ends = np.cumsum(np.bincount(group, minlength=int(np.prod(shape))))
+    for key, cells in zip(np.ndindex(*shape), np.split(order, ends[:-1]), strict=True):
+        if len(cells):
+            yield key, cells

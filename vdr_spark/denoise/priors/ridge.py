@@ -14,7 +14,13 @@ from vdr_spark.progress import NullProgress, Progress
 def fit_ridge(features: Features, noisy: Slices, noise: Noise, progress: Progress | None = None) -> Regression:
     """Fit the regression of a noisy tensor (T, M, M) on all its features."""
     return Regression.fit(
-        lambda t: features.of(t).all, features.expected, noisy, noise.variance, features.training_slices, progress
+        lambda t: features.of(t).all,
+        features.expected,
+        noisy,
+        noise.variance,
+        features.training_slices,
+        features.surroundings,
+        progress,
     )
 
 
@@ -23,6 +29,6 @@ def ridge_prior(features: Features, regression: Regression, progress: Progress |
     mean = np.empty_like(features.expected)
     with (progress or NullProgress()).task("denoise: ridge prior", len(mean)) as update:
         for t, expected in enumerate(features.expected):
-            mean[t] = regression.predict(features.of(t).all, expected)
+            mean[t] = regression.predict(t, features.of(t).all, expected)
             update(t + 1, "")
     return mean

@@ -9,11 +9,35 @@ from scipy.ndimage import gaussian_filter, gaussian_filter1d
 
 from vdr_spark.arrays import Floats, Image
 
+_FINE_ENOUGH = 4.0  # blocks in a width: finer ones make no difference
+
 
 def local_mean(image: Image, width: float) -> Image:
     """Return the mean around every cell, itself included; the image itself at width 0. (M, M)"""
     mean: Image = gaussian_filter(image, width, mode="nearest") if width else image
     return mean
+
+
+def wide_local_mean(image: Image, width: float) -> Image:
+    """Return about the same for widths of many cells, in a fraction of the time: from means over small blocks. (M, M)"""
+    block = int(width // _FINE_ENOUGH)
+    if block < 2 or min(image.shape) < 2 * block:
+        return local_mean(image, width)
+    starts = [np.arange(0, side, block) for side in image.shape]
+    sums = np.add.reduceat(np.add.reduceat(image, starts[0], axis=0), starts[1], axis=1)
+    sizes = np.multiply.outer(*(np.diff(np.append(of, side)) for of, side in zip(starts, image.shape, strict=True)))
+    coarse = local_mean((sums / sizes).astype(np.float32), width / block)
+    places = [(np.arange(side) - (block - 1) / 2) / block for side in image.shape]
+    return _interpolate(_interpolate(coarse, places[0]).T, places[1]).T
+
+
+def _interpolate(rows: Image, places: Floats) -> Image:
+    """Return rows between rows, at places counted in rows; beyond the last one, the last. (R, C), (P,) -> (P, C)"""
+    places = np.clip(places, 0, len(rows) - 1)
+    below = np.minimum(places.astype(np.int64), max(0, len(rows) - 2))
+    weight = (places - below).astype(np.float32)[:, None]
+    between: Image = (1 - weight) * rows[below] + weight * rows[np.minimum(below + 1, len(rows) - 1)]
+    return between
 
 
 def local_mean_excluding_self(image: Image, width: float) -> Image:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from vdr_spark.arrays import Image, Slices
-from vdr_spark.denoise.statistics.activity import estimate_activity
 from vdr_spark.denoise.statistics.local_mean import local_mean
 from vdr_spark.denoise.statistics.subsets import LeaveOneOut
 
@@ -20,9 +19,8 @@ _SMALLEST_MEAN = 0.03  # pings; below, a relative change says nothing
 class Volatility:
     """The volatility of the cells of a noisy tensor of at least 3 slices, (T, M, M)."""
 
-    def __init__(self, noisy: Slices, noise_variance: float) -> None:
-        self._noisy, self._variance = noisy, noise_variance
-        self._others = LeaveOneOut(noisy, estimate_activity(noisy, noise_variance))
+    def __init__(self, noisy: Slices, noise_variance: float, others: LeaveOneOut) -> None:
+        self._noisy, self._variance, self._others = noisy, noise_variance, others
         self._squares = np.zeros(noisy.shape[1:])
         for counts in noisy:
             self._squares += np.square(counts, dtype=np.float64)

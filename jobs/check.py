@@ -1,0 +1,8 @@
+"""spark-submit jobs/check.py CONF [--set key=value ...] [--json]: do the pings fit? NOT private; exit code 0 or 1."""
+
+import sys
+
+from vdr_spark.cli import main
+
+if __name__ == "__main__":
+    main(["check", *sys.argv[1:]])

@@ -1,0 +1,23 @@
+"""`vdr draw`: maps of a published release, from its tables alone."""
+
+from __future__ import annotations
+
+from vdr_spark.cli.console import caution, console
+from vdr_spark.config import ReleaseConfig
+from vdr_spark.plan import make_plan
+from vdr_spark.release.read import read_release
+from vdr_spark.report import draw_release
+
+
+def run(config: ReleaseConfig, region: str | None, release_id: str | None) -> None:
+    """Draw the release of a configuration, or one of its output folder by its id, and say where the pictures are."""
+    plan = make_plan(config)
+    release = read_release(config.output, release_id or plan.release_id(plan.choose_region(region)))
+    if not release.protected:
+        caution("this release was made with a test seed; it protects nobody")
+    with console.status("drawing ..."):
+        paths = draw_release(release, plan.output.picture(release.release_id))
+    for path in paths:
+        console.print(path, markup=False)
+    if release.deviation is None:
+        console.print(f"There is no map of the error: {release.model} gives no error bars.", markup=False)

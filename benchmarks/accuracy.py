@@ -240,6 +240,7 @@ def _plan(
             },
             "privacy": {
                 "epsilon": epsilon,
+                "accept_weak_promise": True,  # whatever epsilon is asked for: nothing is released
                 "k": arguments.k if preset.users else 1,
                 "bounding": arguments.bounding if preset.users else "sample",
                 "total_pings": total,

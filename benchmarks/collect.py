@@ -10,31 +10,30 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-from peers import PEERS, Measured, Task, measure_apart, timed
+from figures import (
+    find_ratio,
+    fit_exponent,
+    heap_used_mb,
+    peak_driver_mb,
+    print_agreement,
+    print_table,
+    shuffled_so_far,
+)
+from methods import bare_scan, measure, measure_ours, sum_of_counts, sum_of_packed, textbook
+from peers import PEERS, Measured, Task, measure_apart
 from pings import cached_pings, configuration, is_written, say, scattered, size_of, write
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from vdr_spark.collect.bounding import SampleKey, build_bounding
-from vdr_spark.collect.counting import count_bounded
-from vdr_spark.collect.source import open_source
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.config.settings import SparkSettings
-from vdr_spark.cost import tasks_for
-from vdr_spark.pings.readers import read_pings
 from vdr_spark.plan import make_plan
-from vdr_spark.spark.grid_columns import cell_column
-from vdr_spark.spark.session import settings_of_spark, spark_session
+from vdr_spark.spark.session import spark_session
 
-Total = Callable[[DataFrame], int]
 ROWS = {"peers": 5e7, "sweep": 1e8, "extremes": 1e7}  # unless --rows says otherwise
 
 
@@ -85,62 +84,6 @@ def _arguments() -> argparse.Namespace:
     return arguments
 
 
-# What is measured
-
-
-def bare_scan(spark: SparkSession, config: ReleaseConfig) -> DataFrame:
-    """The cell of every ping inside: what anybody who counts pings by cell has to do."""
-    cell = cell_column(make_plan(config).grids[0], F.col("lat"), F.col("lon"), F.col("ts"))
-    return read_pings(spark, config.input).select("user_id", cell.alias("cell")).where(F.col("cell").isNotNull())
-
-
-def textbook(spark: SparkSession, config: ReleaseConfig) -> DataFrame:
-    """k pings of each user by a window, then counts by cell."""
-    numbered = F.row_number().over(Window.partitionBy("user_id").orderBy(F.rand()))
-    kept = bare_scan(spark, config).withColumn("n", numbered).where(F.col("n") <= F.lit(config.privacy.k))
-    return kept.groupBy("cell").count()
-
-
-def ours(spark: SparkSession, config: ReleaseConfig) -> DataFrame:
-    """What the collect stage does before it adds noise."""
-    plan, key, total = make_plan(config), SampleKey.generate(), config.privacy.total_pings or 0
-    bounding = build_bounding(config.privacy.bounding, plan.bound(total), plan.cells, key)
-    partitions = tasks_for(total, int(spark.conf.get("spark.sql.shuffle.partitions") or 200))
-    return count_bounded(open_source(spark, config.input, plan.grids), plan.grids, bounding, key, partitions)
-
-
-def sum_of_counts(counts: DataFrame) -> int:
-    return int(counts.agg(F.sum("count")).first()[0] or 0)  # type: ignore[index]
-
-
-def sum_of_packed(packed: DataFrame) -> int:
-    def add(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            total = sum(int(np.frombuffer(row, "<i8").sum()) for row in batch.column("counts").to_pylist())
-            yield pa.RecordBatch.from_arrays([pa.array([total])], names=["count"])
-
-    return sum_of_counts(packed.mapInArrow(add, "count bigint"))
-
-
-def measure(name: str, plan: Callable[[], DataFrame], total: Total | None, repeats: int) -> Measured:
-    """Seconds from the making of a plan to its end, after a warm-up; and what it keeps, by a run beside the clock."""
-    say(f"{name} ...")
-
-    def run() -> None:
-        plan().write.format("noop").mode("overwrite").save()
-
-    run()
-    return Measured(timed(run, repeats), None if total is None else total(plan()))
-
-
-def measure_ours(spark: SparkSession, name: str, config: ReleaseConfig, total: Total | None, repeats: int) -> Measured:
-    with settings_of_spark(spark, open_source(spark, config.input, make_plan(config).grids).arrow_settings):
-        return measure(name, partial(ours, spark, config), total, repeats)
-
-
-# The three modes
-
-
 def beside_peers(spark: SparkSession, arguments: argparse.Namespace, rows: int) -> dict[str, object]:
     k, repeats = arguments.k, arguments.repeats
     path = cached_pings(spark, arguments.cache, rows, arguments.order, arguments.ids)
@@ -152,12 +95,12 @@ def beside_peers(spark: SparkSession, arguments: argparse.Namespace, rows: int) 
 
     scan = measure("bare scan", partial(bare_scan, spark, config), DataFrame.count, repeats)
     plain = measure("textbook", partial(textbook, spark, config), sum_of_counts, repeats)
-    before = _shuffled_so_far(spark)
+    before = shuffled_so_far(spark)
     sample = measure_ours(spark, "ours, sample", config, sum_of_packed, repeats)
-    shuffled = (_shuffled_so_far(spark) - before) / (repeats + 2)  # with the warm-up and the run that adds up
+    shuffled = (shuffled_so_far(spark) - before) / (repeats + 2)  # with the warm-up and the run that adds up
     weight = measure_ours(spark, "ours, weight", weighted, None, repeats)
     reader = measure_ours(spark, "ours, sample, through Spark", through_spark, sum_of_packed, repeats)
-    driver_mb, heap_mb = _peak_driver_mb(), _heap_used_mb(spark)
+    driver_mb, heap_mb = peak_driver_mb(), heap_used_mb(spark)
     peers = {}
     for peer in PEERS:
         say(f"{peer} ...")
@@ -172,8 +115,8 @@ def beside_peers(spark: SparkSession, arguments: argparse.Namespace, rows: int) 
         "DuckDB, window": peers["duckdb_window"],
         "Polars, list.sample": peers["polars"],
     }
-    _print_table({"Spark, bare scan and bin": scan, "ours, weight": weight} | samplers, scan)
-    agree = _print_agreement(samplers)
+    print_table({"Spark, bare scan and bin": scan, "ours, weight": weight} | samplers, scan)
+    agree = print_agreement(samplers)
 
     of_duckdb = (peers["duckdb"].seconds, peers["duckdb_window"].seconds)
     duckdb = min((seconds for seconds in of_duckdb if seconds is not None), default=None)
@@ -186,11 +129,11 @@ def beside_peers(spark: SparkSession, arguments: argparse.Namespace, rows: int) 
         "threads": threads,
         "scan_s": scan.seconds,
         "collect_s": sample.seconds,
-        "ratio_to_scan": _ratio(sample.seconds, scan.seconds),
-        "ratio_to_textbook": _ratio(sample.seconds, plain.seconds),
-        "ratio_to_duckdb": _ratio(sample.seconds, duckdb),
-        "ratio_to_polars": _ratio(sample.seconds, peers["polars"].seconds),
-        "ratio_weight_to_sample": _ratio(weight.seconds, sample.seconds),
+        "ratio_to_scan": find_ratio(sample.seconds, scan.seconds),
+        "ratio_to_textbook": find_ratio(sample.seconds, plain.seconds),
+        "ratio_to_duckdb": find_ratio(sample.seconds, duckdb),
+        "ratio_to_polars": find_ratio(sample.seconds, peers["polars"].seconds),
+        "ratio_weight_to_sample": find_ratio(weight.seconds, sample.seconds),
         "textbook_s": plain.seconds,
         "weight_s": weight.seconds,
         "spark_reader_s": reader.seconds,
@@ -216,10 +159,10 @@ def sweep(spark: SparkSession, arguments: argparse.Namespace, largest: int) -> d
         rows.append(size_of(spark, path)[0])
         for name, measured in measure_each(spark, path, rows[-1], arguments).items():
             seconds[name].append(measured.seconds or 0.0)
-        driver_mb.append(_peak_driver_mb())
+        driver_mb.append(peak_driver_mb())
         scan, sample, weight = (times[-1] for times in seconds.values())
         print(f"{rows[-1]:>12,} {scan:>8.2f} {sample:>9.2f} {weight:>9.2f} {driver_mb[-1]:>10.0f}", flush=True)
-    exponents = {name: _exponent(rows, times) for name, times in seconds.items()}
+    exponents = {name: fit_exponent(rows, times) for name, times in seconds.items()}
     print("time grows as rows to the power of " + ", ".join(f"{e:.2f} ({name})" for name, e in exponents.items()))
     return {
         "rows": rows,
@@ -251,14 +194,14 @@ def extremes(spark: SparkSession, arguments: argparse.Namespace, rows: int) -> d
             write(spark, scattered(spark, rows, make_plan(configuration(path, arguments.k, rows)).grids[0], user), path)
         found, users = size_of(spark, path)
         measured = measure_each(spark, path, found, arguments)
-        print(f"{case}: {found:,} pings of {users:,} users, driver's peak so far {_peak_driver_mb():.0f} MB")
-        _print_table(measured, measured["scan"])
+        print(f"{case}: {found:,} pings of {users:,} users, driver's peak so far {peak_driver_mb():.0f} MB")
+        print_table(measured, measured["scan"])
         result[case] = {
             "rows": found,
             "users": users,
             **{f"{name}_s": each.seconds for name, each in measured.items()},
             "kept": measured["sample"].kept,
-            "peak_driver_mb": _peak_driver_mb(),
+            "peak_driver_mb": peak_driver_mb(),
         }
     return result
 
@@ -273,9 +216,6 @@ def measure_each(spark: SparkSession, path: Path, rows: int, arguments: argparse
         "sample": measure_ours(spark, where + "sample", config, sum_of_packed, repeats),
         "weight": measure_ours(spark, where + "weight", weighted, None, repeats),
     }
-
-
-# Figures
 
 
 def _task(path: Path, config: ReleaseConfig, threads: int, repeats: int) -> Task:
@@ -295,56 +235,6 @@ def _task(path: Path, config: ReleaseConfig, threads: int, repeats: int) -> Task
         slice_us=grid.slice_seconds * 1_000_000,
         slices=grid.slices,
     )
-
-
-def _shuffled_so_far(spark: SparkSession) -> int:
-    """Bytes written for shuffles, as Spark stores them: compressed."""
-    context = spark.sparkContext._jsc.sc()
-    context.listenerBus().waitUntilEmpty()
-    return int(context.statusStore().executorSummary("driver").totalShuffleWrite())
-
-
-def _peak_driver_mb() -> float:
-    """Of this Python process alone, so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-def _heap_used_mb(spark: SparkSession) -> float:
-    """What Spark's Java process still holds after a collection."""
-    jvm = spark._jvm
-    assert jvm is not None
-    jvm.java.lang.System.gc()
-    runtime = jvm.java.lang.Runtime.getRuntime()
-    return float(runtime.totalMemory() - runtime.freeMemory()) / 2**20
-
-
-def _ratio(seconds: float | None, others: float | None) -> float | None:
-    return seconds / others if seconds and others else None
-
-
-def _exponent(rows: Sequence[int], seconds: Sequence[float]) -> float:
-    """Of time against rows: least squares of their logarithms."""
-    return float(np.polyfit(np.log(rows), np.log(seconds), 1)[0])
-
-
-def _print_table(results: dict[str, Measured], scan: Measured) -> None:
-    print(f"{'':34} {'seconds':>8} {'to the scan':>12} {'kept pings':>12}")
-    for name, result in results.items():
-        if result.seconds is None:
-            print(f"{name:34} {result.problem}")
-            continue
-        ratio = result.seconds / (scan.seconds or result.seconds)
-        kept = "-" if result.kept is None else f"{result.kept:,}"
-        print(f"{name:34} {result.seconds:>8.2f} {ratio:>12.2f} {kept:>12}")
-
-
-def _print_agreement(samplers: dict[str, Measured]) -> bool:
-    kept = {result.kept for result in samplers.values() if result.kept is not None}
-    if len(kept) == 1:
-        print(f"All methods that sample kept the same number of pings, {kept.pop():,}.")
-        return True
-    print("The methods that sample kept DIFFERENT numbers of pings.")
-    return False
 
 
 if __name__ == "__main__":

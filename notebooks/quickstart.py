@@ -57,7 +57,7 @@ print(release.forecast(Box.around(lat, lon, 1000), horizon=4))
 
 # COMMAND ----------
 
-register_views(publisher.spark, publisher.config.output)
+register_views(publisher.spark, publisher.config.output, release.release_id)
 busiest = publisher.spark.sql("""
     SELECT slice_start, round(sum(count)) AS pings
     FROM cells JOIN releases USING (release_id)

@@ -36,9 +36,17 @@ def test_reads_and_writes_nothing(small_config: Small, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("override", "words"), [("privacy.test_seed=1", "NOBODY"), ("privacy.epsilon=1000", "many")])
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("privacy.test_seed=1", "NOBODY"),
+        ("privacy.epsilon=5", "Good practice is below 5"),
+        ("privacy.epsilon=50", "a weak promise"),
+        ("privacy.epsilon=1000", "  No protection worth the name. To the letter: Every user"),
+    ],
+)
 def test_weak_promises_are_called_so(small_config: Small, override: str, words: str) -> None:
-    text = explain(make_plan(small_config(override, "privacy.budget=1000")))
+    text = explain(make_plan(small_config(override, "privacy.budget=1000", "privacy.accept_weak_promise=true")))
     assert words in text
     assert "Be careful" in text
 

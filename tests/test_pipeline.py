@@ -14,7 +14,7 @@ from tests.plans import draw_id_of, grid_of, ledger_of, noisy_files, output_of, 
 from vdr_spark.collect.noisy_tensor import NoisyTensor
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.petastorm_reader import read_slices
-from vdr_spark.errors import InvalidConfig, StageMissing
+from vdr_spark.errors import BudgetExceeded, Declined, InvalidConfig, StageMissing
 from vdr_spark.pipeline import Pipeline
 from vdr_spark.plan import make_plan
 from vdr_spark.privacy.ledger import Ledger
@@ -68,6 +68,36 @@ def test_stages_of_one_process_hash_and_verify_once(
     assert not calls  # neither hashed nor read again
     run_stage("denoise", spark, config)  # alone, it looks for itself
     assert calls == {"_read_contents": 1, "_read": 1}
+
+
+def test_a_further_draw_is_announced_and_a_no_books_nothing(
+    spark: SparkSession, small_config: Small, caplog: pytest.LogCaptureFixture
+) -> None:
+    def bills() -> list[str]:
+        return [record.message for record in caplog.records if "further draw" in record.message]
+
+    def never() -> bool:
+        raise AssertionError("asked without need")
+
+    first = small_config("privacy.budget=13")
+    write_pings(first.input.path, grid_of(first), [("a", 3)])
+    for _ in range(2):  # the dataset's first draw, and the same command again
+        Pipeline(spark, first, confirm=never).run("collect")
+    assert bills() == []
+    entries = ledger_of(spark, first).entries()
+    second = small_config("privacy.k=21")
+    with pytest.raises(Declined, match="nothing was reserved, read or spent"):
+        Pipeline(spark, second, confirm=lambda: False).run("collect")
+    assert ledger_of(spark, first).entries() == entries
+    (bill,) = bills()
+    assert "epsilon 6 is spent or reserved, this adds 6, the sum is then 12, and 1 of 13 granted is left" in bill
+    ledger_of(spark, second).reserve(make_plan(second).budget_request)  # as a run does that is killed then
+    caplog.clear()
+    Pipeline(spark, second, confirm=never).run("collect")
+    third = small_config("privacy.k=22")
+    with pytest.raises(BudgetExceeded):  # which says what is missing; there is nothing to ask
+        Pipeline(spark, third, confirm=never).run("collect")
+    assert bills() == []
 
 
 def test_a_publication_that_was_stopped_between_its_tables_is_taken_up(

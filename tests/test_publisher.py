@@ -19,7 +19,8 @@ from vdr_spark import Publisher, Release, ReleaseConfig
 from vdr_spark.errors import InvalidConfig, InvalidInput
 
 Small = Callable[..., ReleaseConfig]
-NO_NOISE = {"epsilon": 10**6, "k": 5, "total_pings": 6000}  # so large an epsilon that the noise is zero
+# So large an epsilon that the noise is zero.
+NO_NOISE = {"epsilon": 10**6, "accept_weak_promise": True, "k": 5, "total_pings": 6000}
 
 
 def settings(config: ReleaseConfig, **changes: object) -> dict[str, Any]:

@@ -25,6 +25,10 @@ class BudgetExceeded(VdrError):
     """The ledger refuses a release that would overspend its dataset's budget."""
 
 
+class Declined(VdrError):
+    """A person was asked whether to draw once more over the same people, and said no."""
+
+
 class LedgerConflict(VdrError):
     """The ledger and the configuration, or the stored tensor, contradict each other."""
 
@@ -38,7 +42,7 @@ class DamagedTable(VdrError):
 
 
 class InvalidQuery(VdrError):
-    """A query that does not fit the release: outside its box, its period, or without an answer."""
+    """A query that does not fit the release: outside its box or period, without an answer, or of none in particular."""
 
 
 class JobFailed(Exception):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from zoneinfo import ZoneInfo
 
 from vdr_spark.cost import estimate_cost
+from vdr_spark.epsilon import NO_PROTECTION, describe_factor, in_brackets
 from vdr_spark.pings.preview import preview_input
 from vdr_spark.plan import Plan, Region
 from vdr_spark.query.wording import format_moment
@@ -131,14 +131,13 @@ def _describe_k(plan: Plan) -> str:
 
 def _describe_promise(plan: Plan) -> list[str]:
     privacy = plan.config.privacy
-    epsilon = float(privacy.epsilon)
     if not privacy.protected:
         return ["  NOBODY: privacy.test_seed is set, so anyone can compute the noise and take it away again."]
-    odds = f"{math.exp(epsilon):,.4g}" if epsilon < 700 else "astronomically many"
+    in_name = "" if privacy.epsilon <= NO_PROTECTION else "No protection worth the name. To the letter: "
     return [
-        "  Every user, with all pings in the period, whatever an attacker knows or can compute:",
+        f"  {in_name}Every user, with all pings in the period, whatever an attacker knows or can compute:",
         f"  adding or removing one user's whole history changes the probability of any release by at most a factor "
-        f"of {odds} (epsilon {privacy.epsilon}).",
+        f"of {describe_factor(privacy.epsilon)} (epsilon {privacy.epsilon}).",
         "  Against whoever sees the release. Not against the operator who holds the pings.",
     ]
 
@@ -148,7 +147,7 @@ def _describe_noise(plan: Plan) -> list[str]:
     if plan.known_k is not None and noise is not None:
         scale = float(plan.known_k / privacy.cells_epsilon)
         lines.append(
-            f"  scale k / epsilon = {plan.known_k} / {_in_brackets(privacy.cells_epsilon)} = {scale:.4g}, "
+            f"  scale k / epsilon = {plan.known_k} / {in_brackets(privacy.cells_epsilon)} = {scale:.4g}, "
             f"standard deviation {noise.deviation:.4g} in every cell"
         )
     else:
@@ -160,10 +159,6 @@ def _describe_noise(plan: Plan) -> list[str]:
         scale = float(most / privacy.total_epsilon)
         lines.append(f"  number of pings: scale {scale:.4g}; users with more than {most:,} lower it")
     return lines
-
-
-def _in_brackets(epsilon: Fraction) -> str:
-    return str(epsilon) if epsilon.denominator == 1 else f"({epsilon})"
 
 
 def _describe_sizes(plan: Plan) -> list[str]:

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from pyspark.sql import DataFrame, SparkSession
 
 from vdr_spark.collect.draws import open_draws
-from vdr_spark.collect.stage import collect
+from vdr_spark.collect.stage import collect, find_bill
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.stage import denoise
+from vdr_spark.errors import Declined
 from vdr_spark.plan import make_plan
 from vdr_spark.progress import NullProgress, Progress
 from vdr_spark.refine import estimate_kept, refine
@@ -36,11 +37,12 @@ class Pipeline:
         config: ReleaseConfig,
         progress: Progress | None = None,
         frame: DataFrame | None = None,
+        confirm: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`frame` are the pings, where `input.dataframe` names them."""
+        """`frame` are the pings, where `input.dataframe` names them; `confirm` is asked before a further draw."""
         self.spark, self.config, self.plan = spark, config, make_plan(config)
         self.draws = open_draws(spark, self.plan)
-        self._progress, self._frame = progress or NullProgress(), frame
+        self._progress, self._frame, self._confirm = progress or NullProgress(), frame, confirm
 
     def run(self, stage: str) -> bool:
         """Run one of `STAGES`; False where its output was complete already."""
@@ -61,6 +63,7 @@ class Pipeline:
         for caution in self.plan.cautions():
             logger.warning(caution)
         warn_about_side_channels(self.spark)
+        self._announce_bill()
         with spark_task(self.spark, self._progress, "collect: bound, count, add noise"):
             done = collect(self.spark, self.draws, self._frame)
         for release in self.draws.releases():
@@ -69,6 +72,18 @@ class Pipeline:
             for warning in signal.warnings():
                 logger.warning("%s%s", where, warning)
         return done
+
+    def _announce_bill(self) -> None:
+        """Say what a further draw over the same people adds up to, before anything is reserved; a no ends the run."""
+        bill = find_bill(self.spark, self.draws)
+        if bill is None:
+            return
+        logger.warning(str(bill))
+        if not self._confirm():
+            raise Declined(
+                "not collected, as you said: nothing was reserved, read or spent. A release that exists can be asked, "
+                "and denoised in other ways, at no cost"
+            )
 
     def _denoise(self) -> bool:
         self.draws.require_spent()

@@ -5,6 +5,7 @@
     print(publisher.check())       # do the pings fit? for the operator only: exact figures, NOT private, kept nowhere
     release = publisher.release()  # every stage that is not done yet; run again, nothing is drawn or spent twice
     release.range_count(Box.around(29.76, -95.37, side_m=1000))
+    publisher.read()               # the same release another day, without Spark
     publisher.audit()              # does everything that was promised agree with everything that is there?
     publisher.budget               # what the dataset may still spend
 
@@ -117,14 +118,23 @@ class Publisher:
         """Collect, denoise, refine and publish, as far as that was not done before, and read the release.
 
         Where the configuration has several regions, all of them are released, and the one that is named is read.
+        A further draw over the same dataset is announced by a warning: what it adds, and what the sum means.
         """
         from vdr_spark.pipeline import RELEASE_STAGES
-        from vdr_spark.release.read import read_release
 
-        chosen = self.plan.choose_region(region)
+        self.plan.choose_region(region)  # a region that is not there is told before anything is done
         for stage in RELEASE_STAGES:
             self.pipeline.run(stage)
-        return read_release(self.plan.output.root, self.plan.release_id(chosen))
+        return self.read(region)
+
+    def read(self, region: str | None = None) -> Release:
+        """Read the release that was published, without Spark: nothing is run and nothing is spent.
+
+        A configuration means its own release, whatever else lies in its output folder.
+        """
+        from vdr_spark.release.read import read_release
+
+        return read_release(self.plan.output.root, self.plan.release_id(self.plan.choose_region(region)))
 
     def audit(self, region: str | None = None) -> AuditReport:
         """Verify the published release: ledger, noisy tensor, its noise, cells, statement. Reads no ping."""
@@ -136,8 +146,10 @@ class Publisher:
 
     @property
     def budget(self) -> Account:
-        """What was granted to the dataset, what is taken, what remains."""
-        return self.pipeline.draws.ledger.account(self.config.dataset)
+        """What was granted to the dataset, what is taken, what remains; on a local disk without Spark."""
+        from vdr_spark.privacy.ledger_reader import LedgerReader
+
+        return LedgerReader(self.plan.ledger, lambda: self.spark).account(self.config.dataset)
 
     @cached_property
     def spark(self) -> SparkSession:

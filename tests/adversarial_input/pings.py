@@ -22,7 +22,7 @@ from vdr_spark.plan import make_plan
 Small = Callable[..., ReleaseConfig]
 K = 5
 # So large an epsilon that the noise is zero, in units of a weight too.
-NO_NOISE = ("privacy.epsilon=1e13", "privacy.budget=1e15", f"privacy.k={K}")
+NO_NOISE = ("privacy.epsilon=1e13", "privacy.accept_weak_promise=true", "privacy.budget=1e15", f"privacy.k={K}")
 BOUNDINGS = ("sample", "weight")
 READERS = ("direct", "spark")
 

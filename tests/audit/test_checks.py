@@ -213,7 +213,7 @@ def test_a_seeded_release_never_holds(spark: SparkSession, small_config: Small) 
 
 
 def test_noise_that_cannot_be_measured_is_not_called_right(spark: SparkSession, small_config: Small) -> None:
-    config = small_config("privacy.epsilon=1e6", "privacy.budget=1e6")
+    config = small_config("privacy.epsilon=1e6", "privacy.accept_weak_promise=true", "privacy.budget=1e6")
     write_pings(config.input.path, grid_of(config), [("a", 3)])
     run_release(spark, config)
     findings = {finding.check: finding.holds for finding in audit(spark, config).findings}

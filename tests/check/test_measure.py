@@ -94,7 +94,9 @@ def test_several_regions(spark: SparkSession, small_config: Small) -> None:
 
 def test_n_is_what_an_estimate_counts(spark: SparkSession, small_config: Small) -> None:
     """With so large an epsilon that its noise is zero, `estimate_total` finds the N that a check tells."""
-    privacy = "privacy={epsilon: 1000000, k: 5, estimate_total: {share: 1/2, max_per_user: 100}}"
+    privacy = (
+        "privacy={epsilon: 1000000, accept_weak_promise: true, k: 5, estimate_total: {share: 1/2, max_per_user: 100}}"
+    )
     config = small_config("synth=null", privacy)
     lat, lon = grid_of(config).box.centre
     rows = {"lat": [lat] * 9 + [0.0], "lon": [lon] * 10, "ts": moments(config, *range(8), -1, 3)}

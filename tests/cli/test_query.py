@@ -3,7 +3,8 @@
 import json
 import subprocess
 import sys
-from datetime import datetime
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,10 @@ from tests.conftest import ROOT, small_overrides
 from tests.plans import grid_of, release_id_of
 from tests.release.hand_made import hand_made
 from tests.release.published import write_tables
+from vdr_spark import Publisher, read_release
 from vdr_spark.config import load_config
+from vdr_spark.errors import InvalidQuery
+from vdr_spark.storage.delta_files import read_rows
 
 HEAVY = ("pyspark", "delta", "torch", "pandas", "statsmodels", "scipy", "matplotlib", "petastorm")
 LOOK = f"""
@@ -78,6 +82,29 @@ def test_the_method_of_a_forecast(
     assert len(answer["mean"]) == 2
     assert answer["protected"] is True
     assert datetime.fromisoformat(answer["starts"][0]).tzinfo is not None
+
+
+def test_a_configuration_means_its_own_release(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another release in the folder, newer and of another k, changes no answer; read without a word, it is refused."""
+    assert call("query", "range", *arguments) == 0
+    before = capsys.readouterr().out
+    (mine,) = (row["release_id"] for row in read_rows(f"{tmp_path}/out/tables/releases"))
+    other = replace(read_release(f"{tmp_path}/out"), release_id="other-1", created=datetime(2030, 1, 1, tzinfo=UTC))
+    write_tables(f"{tmp_path}/out", replace(other, counts=other.counts * 2))
+    assert call("query", "range", *arguments) == 0
+    assert capsys.readouterr().out == before
+    assert call("query", "range", *arguments, "--release", "other-1") == 0
+    assert capsys.readouterr().out != before
+    publisher = Publisher.from_yaml(ROOT / "conf/demo.yaml", *small_overrides(tmp_path))
+    assert publisher.read().release_id == mine
+    with pytest.raises(InvalidQuery, match="holds 2 releases"):
+        read_release(f"{tmp_path}/out")
+    assert call("query", "range", *arguments, "--set", "privacy.k=21") == 2  # its own is not there: no other instead
+    printed = capsys.readouterr().err
+    assert "is not published" in printed
+    assert "\n  other-1: created 2030-01-01" in printed
 
 
 def test_moments_are_in_the_zone_of_the_release(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:

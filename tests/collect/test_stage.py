@@ -20,16 +20,18 @@ from tests.plans import (
     scale_of,
     stored_noise,
 )
+from vdr_spark.collect import stage
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.petastorm_reader import read_region
 from vdr_spark.errors import BudgetExceeded, InvalidConfig, InvalidInput
 from vdr_spark.plan import make_plan
 from vdr_spark.privacy.accounting import State
+from vdr_spark.spark.session import settings_of_spark
 from vdr_spark.storage.locks import Busy, exclusive
 
 Small = Callable[..., ReleaseConfig]
 # So large an epsilon that the noise is zero: the exact bounded counts become visible to a test.
-NO_NOISE = ("privacy.epsilon=1e6", "privacy.budget=1e9")
+NO_NOISE = ("privacy.epsilon=1e6", "privacy.accept_weak_promise=true", "privacy.budget=1e9")
 
 
 def test_no_user_contributes_more_than_k(spark: SparkSession, small_config: Small) -> None:
@@ -161,6 +163,30 @@ def test_a_damaged_file_is_a_sentence_and_the_reservation_is_kept(spark: SparkSe
     assert ledger_of(spark, config).account(config.dataset).committed == config.privacy.epsilon
 
 
+def tear(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, tear], ids=["missing", "corrupt"])
+def test_a_session_that_passes_over_bad_files_does_not_do_so_here(
+    spark: SparkSession, small_config: Small, tmp_path: Path, damage: Callable[[Path], object]
+) -> None:
+    """Were a file left out, and there again when a task is run again, one user could enter with two sets of pings."""
+    config = small_config("input={dataframe: people}", "synth=null")
+    for name in ("whole", "bad"):
+        write_pings(f"{tmp_path}/pings", grid_of(config), [(name, 3)])
+        (tmp_path / "pings/part.parquet").rename(tmp_path / f"pings/{name}.parquet")
+    frame = spark.read.parquet(f"{tmp_path}/pings")
+    damage(tmp_path / "pings/bad.parquet")
+    passing_over = {f"spark.sql.files.ignore{kind}Files": "true" for kind in ("Corrupt", "Missing")}
+    with settings_of_spark(spark, passing_over):
+        assert frame.select("user_id").collect() == [("whole",)]  # which is what the session is set to do
+        with pytest.raises(InvalidInput, match="cannot be read: it is damaged"):
+            stage.collect(spark, draws_of(spark, config), frame)
+        assert {key: spark.conf.get(key) for key in passing_over} == passing_over  # left as they were
+    assert not draws_of(spark, config).cells.is_stored()
+
+
 def test_seeded_noise_is_refused_over_pings_that_are_peoples(spark: SparkSession, small_config: Small) -> None:
     config = small_config("privacy.test_seed=5")
     write_pings(config.input.path, grid_of(config), [("anna", 3)])
@@ -189,7 +215,9 @@ def test_the_same_seed_gives_the_same_tensor_however_the_rows_lie(spark: SparkSe
 
 def test_weights_use_every_ping_and_sum_to_k(spark: SparkSession, small_config: Small) -> None:
     # Noise is in units of a weight here: the larger epsilon makes it zero there too.
-    config = small_config("privacy.epsilon=1e13", "privacy.budget=1e13", "privacy.k=6", "privacy.bounding=weight")
+    config = small_config(
+        *NO_NOISE, "privacy.epsilon=1e13", "privacy.budget=1e13", "privacy.k=6", "privacy.bounding=weight"
+    )
     heavy = [("heavy", 7)] * 30 + [("heavy", 256 + 7)] * 10
     write_pings(config.input.path, grid_of(config), [*heavy, ("light", 512), ("light", 512)])
     collect(spark, config)

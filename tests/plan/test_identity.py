@@ -117,7 +117,10 @@ def test_whatever_changes_the_noisy_tensor_is_another_draw(small_config: Small, 
 
 @pytest.mark.parametrize(
     "override",
-    ["privacy.budget=100", "input.reader=spark", "ledger=elsewhere", "spark.driver_memory=2g", "about.sector=x"],
+    [
+        *("privacy.budget=100", "privacy.accept_weak_promise=true", "input.reader=spark", "ledger=elsewhere"),
+        *("spark.driver_memory=2g", "about.sector=x"),
+    ],
 )
 def test_what_does_not_change_the_noisy_tensor_is_the_same_draw(small_config: Small, override: str) -> None:
     assert draw_id_of(small_config()) == draw_id_of(small_config(override))

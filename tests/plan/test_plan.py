@@ -73,15 +73,21 @@ def test_slices_of_one_region_follow_those_of_another(small_config: Small) -> No
 @pytest.mark.parametrize(
     ("override", "words"),
     [
+        ("privacy.epsilon=5", "epsilon 5 is large"),
         ("privacy.epsilon=20", "weak promise"),
+        ("privacy.epsilon=100", "no protection worth the name"),
         ("privacy.test_seed=1", "Protects nobody"),
         ("name=demo", "Name one ledger"),
         ("privacy.k=6000", "the release will say little"),
     ],
 )
 def test_cautions(small_config: Small, override: str, words: str) -> None:
-    plan = make_plan(small_config(override, "privacy.budget=20"))
+    plan = make_plan(small_config(override, "privacy.budget=100", "privacy.accept_weak_promise=true"))
     assert any(words in caution for caution in plan.cautions())
+
+
+def test_a_good_promise_is_not_cautioned(small_config: Small) -> None:
+    assert not any("epsilon" in caution for caution in make_plan(small_config("privacy.epsilon=4.9")).cautions())
 
 
 @pytest.mark.parametrize("setting", ["output", "ledger"])

@@ -299,7 +299,7 @@ def test_two_draws_that_meet_under_one_id_are_told_apart(
     cheap = small_config("privacy.epsilon=1/100", "privacy.budget=100")
     ledger.reserve(request_of(cheap))
     with pytest.raises(LedgerConflict, match=r"another draw under the id meeting-0123456789, at epsilon 1/100"):
-        ledger.reserve(request_of(small_config("privacy.epsilon=50", "privacy.budget=100")))
+        ledger.reserve(request_of(small_config("privacy.epsilon=9", "privacy.budget=100")))
     other_box = small_config("privacy.epsilon=1/100", "grid.cells_per_side=17")
     for attempt in (
         lambda: ledger.reserve(request_of(other_box)),

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from tests.plans import draw_id_of, release_id_of, run_stage
 from vdr_spark.config import load_config
 from vdr_spark.release.read import read_release
-from vdr_spark.storage.tables import CELLS, LEDGER, NOISY_SLICES, RELEASES, Table
+from vdr_spark.storage.schemas import CELLS, LEDGER, NOISY_SLICES, RELEASES, Table
 
 TABLES = "out/demo/tables"
 

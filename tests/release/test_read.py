@@ -15,11 +15,12 @@ from pyspark.sql import functions as F
 
 from tests.release.hand_made import hand_made
 from tests.release.published import release_row, write, write_tables
-from vdr_spark.errors import DamagedTable, StageMissing
+from vdr_spark.errors import DamagedTable, InvalidQuery, StageMissing
 from vdr_spark.release.read import read_cells, read_release
 from vdr_spark.release.release import Release
 from vdr_spark.release.views import register_views, select_cells
-from vdr_spark.storage.tables import CELLS, RELEASES, append_once, create_if_missing
+from vdr_spark.storage.schemas import CELLS
+from vdr_spark.storage.tables import append_once, create_if_missing
 
 FOLDERS = ["plain", "a b", "100% %25 %41", "#d ?e", "ü 東", "back\\slash", "'q' \"c\" [bold] {h,i} $j ;--"]
 
@@ -57,14 +58,25 @@ def test_slices_begin_when_they_began_whatever_the_machines_clock_shows(tmp_path
     assert read_release(str(tmp_path)).grid == release.grid
 
 
-def test_the_newest_or_the_one_asked_for(tmp_path: Path, release: Release) -> None:
+def test_the_only_one_or_the_one_asked_for(tmp_path: Path, release: Release) -> None:
+    write_tables(tmp_path, release)
+    assert_same(read_release(str(tmp_path)), release)
+    assert read_release(str(tmp_path)).output == str(tmp_path)
     newer = replace(release, release_id="second-2", created=datetime(2021, 1, 1, tzinfo=UTC), counts=release.counts + 1)
     older = replace(release, release_id="third-3", created=datetime(2019, 1, 1, tzinfo=UTC), deviation=None)
-    write_tables(tmp_path, release, newer, older)
-    assert_same(read_release(str(tmp_path)), newer)
+    write_tables(tmp_path, newer, older)
     for one in (release, newer, older):
         assert_same(read_release(str(tmp_path), one.release_id), one)
-    assert read_release(str(tmp_path)).output == str(tmp_path)
+    with pytest.raises(InvalidQuery, match=r"holds 3 releases, and nothing says which is meant:\n  second-2: created"):
+        read_release(str(tmp_path))
+
+
+def test_the_one_of_a_region(tmp_path: Path, release: Release) -> None:
+    houston, dallas = (replace(release, release_id=f"{name}-1", region=name) for name in ("houston", "dallas"))
+    write_tables(tmp_path, houston, dallas)
+    assert_same(read_release(str(tmp_path), region="dallas"), dallas)
+    with pytest.raises(InvalidQuery, match="or by its region"):
+        read_release(str(tmp_path))
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -88,7 +100,7 @@ def test_nothing_published_is_a_sentence(tmp_path: Path, folder: str) -> None:
 
 def test_an_unknown_release_is_a_sentence_with_those_there_are(tmp_path: Path, release: Release) -> None:
     write_tables(tmp_path, release)
-    with pytest.raises(StageMissing, match=r"release other-9 is not published .* there: first-1"):
+    with pytest.raises(StageMissing, match=r"release other-9 is not published .* there .*:\n  first-1: created"):
         read_release(str(tmp_path), "other-9")
 
 
@@ -147,7 +159,7 @@ def test_other_releases_are_not_even_opened(tmp_path: Path, release: Release) ->
     write_tables(tmp_path, release, other)
     for file in (tmp_path / "tables/cells/release_id=broken-2").glob("*.parquet"):
         file.write_text("nonsense")
-    assert_same(read_release(str(tmp_path)), release)
+    assert_same(read_release(str(tmp_path), release.release_id), release)
 
 
 @pytest.mark.parametrize("folder", ["out", "100% %41 #"])
@@ -177,7 +189,3 @@ def test_the_same_to_the_bit_as_by_spark(spark: SparkSession, tmp_path: Path, re
         register_views(spark, output, "other-2")
     with pytest.raises(StageMissing, match="nothing is published"):
         register_views(spark, f"{tmp_path}/nowhere")
-
-
-def test_the_names_of_the_tables_are_those_that_publish_writes() -> None:
-    assert (CELLS.name, CELLS.partition, RELEASES.name) == ("cells", "release_id", "releases")

@@ -120,6 +120,22 @@ def test_earlier_draws_are_counted(small_config: Small) -> None:
     assert statement(config)["deployment"]["deployment_model"]["release_type"] == "One release"
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "words", "warned"),
+    [
+        ("4", "Below 5, as is good practice", False),
+        ("6", "Epsilon 6 is large", False),
+        ("11", "Epsilon 11 is a weak promise", False),
+        ("51", "Epsilon 51 is no protection worth the name", True),
+    ],
+)
+def test_it_says_what_so_large_an_epsilon_means(small_config: Small, epsilon: str, words: str, warned: bool) -> None:
+    weak = ("privacy.accept_weak_promise=true", "privacy.budget=100")
+    made = statement(small_config(f"privacy.epsilon={epsilon}", *weak))
+    assert words in str(made["questions"])
+    assert ("no protection worth the name" in str(made["warning"])) is warned
+
+
 def test_a_seeded_release_promises_nothing(small_config: Small) -> None:
     made = statement(small_config("privacy.test_seed=1"))
     assert made["protected"] is False

@@ -39,3 +39,9 @@ def test_a_seeded_release_cannot_look_protected(small_config: Small) -> None:
     assert 'class="alarm"' in page
     assert "UNPROTECTED" in page
     assert 'class="promise"' not in page
+
+
+def test_an_alarm_stands_above_a_promise_that_is_worth_nothing(small_config: Small) -> None:
+    weak = ("privacy.epsilon=51", "privacy.accept_weak_promise=true", "privacy.budget=51")
+    page = statement_page(statement(small_config(*weak)))
+    assert page.index("no protection worth the name") < page.index('class="promise"')

@@ -27,7 +27,7 @@ LARGEST_SCALE = 2**50  # that a configuration may ask for: where floating-point 
 def settings(small_config: Small, epsilon: str, k: int, bounding: str) -> ReleaseConfig:
     config = small_config(
         "grid.cells_per_side=192", "period.slice=6h",
-        f"privacy.epsilon={epsilon}", f"privacy.k={k}", "privacy.budget=100",
+        f"privacy.epsilon={epsilon}", f"privacy.k={k}", "privacy.budget=100", "privacy.accept_weak_promise=true",
         f"privacy.bounding={bounding}",
     )  # fmt: skip
     assert grid_of(config).slices == SLICES

@@ -139,7 +139,7 @@ def test_without_noise_and_with_one_key_the_data_sets_are_k_apart(
     for side, path in neighbours.items():
         config = small_config(
             f"name={side}", f"input.path={path}", "privacy.k=7", f"privacy.bounding={bounding}",
-            "privacy.epsilon=1e13", "privacy.budget=1e14",
+            "privacy.epsilon=1e13", "privacy.accept_weak_promise=true", "privacy.budget=1e14",
         )  # fmt: skip
         collect(spark, config)
         tensors.append(stored_values(spark, config).ravel())

@@ -6,19 +6,12 @@ import pytest
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
+from tests.storage.test_delta_log import HALF_A_COMMIT, leave
 from vdr_spark.errors import InvalidConfig
-from vdr_spark.storage.tables import (
-    CELLS,
-    LEDGER,
-    NOISY_SLICES,
-    RELEASES,
-    Table,
-    _remove_log_without_commit,
-    create_if_missing,
-)
+from vdr_spark.storage.schemas import CELLS, LEDGER, NOISY_SLICES, RELEASES, Table
+from vdr_spark.storage.tables import create_if_missing
 
 TABLES = (LEDGER, NOISY_SLICES, RELEASES, CELLS)
-HALF_A_COMMIT = "_delta_log/.00000000000000000000.json.7b1d.tmp"
 
 
 @pytest.mark.parametrize("left", ["_delta_log/", "_delta_log/_staged_commits/", HALF_A_COMMIT])
@@ -35,15 +28,6 @@ def test_a_place_that_holds_something_else_is_refused(spark: SparkSession, tmp_p
     assert (tmp_path / "table/notes.txt").exists()
 
 
-@pytest.mark.parametrize("left", ["_delta_log/00000000000000000004.json", "_delta_log/4.checkpoint.parquet"])
-def test_a_log_with_commits_is_never_removed(tmp_path: Path, left: str) -> None:
-    """Of a ledger that lost its beginning, the rest may say what was spent."""
-    leave(tmp_path / "table", left)
-    leave(tmp_path / "table", HALF_A_COMMIT)
-    _remove_log_without_commit(str(tmp_path / "table"))
-    assert (tmp_path / "table" / left).exists()
-
-
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_every_column_says_what_it_is(spark: SparkSession, tmp_path: Path, table: Table) -> None:
     """In Delta itself, where a person who finds the table looks."""
@@ -58,12 +42,3 @@ def test_places_in_cells_are_centres() -> None:
     comments = {name: comment for name, _, comment in CELLS.columns}
     assert "centre of the cell" in comments["lat"]
     assert "centre of the cell" in comments["lon"]
-
-
-def leave(table: Path, left: str) -> None:
-    """A file with half a line in it, or a folder where the name ends in a slash."""
-    if left.endswith("/"):
-        (table / left).mkdir(parents=True)
-    else:
-        (table / left).parent.mkdir(parents=True, exist_ok=True)
-        (table / left).write_text('{"commitInfo"')

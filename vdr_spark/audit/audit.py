@@ -14,7 +14,8 @@ from vdr_spark.audit.subject import CannotTell, CheckFailed, Finding, Row, Subje
 from vdr_spark.collect.draws import Draws
 from vdr_spark.errors import StageMissing, VdrError
 from vdr_spark.plan import Region
-from vdr_spark.storage.tables import RELEASES, read_partition, read_rows
+from vdr_spark.storage.schemas import RELEASES
+from vdr_spark.storage.tables import read_partition, read_rows
 
 
 def audit(spark: SparkSession, draws: Draws, region: Region) -> AuditReport:

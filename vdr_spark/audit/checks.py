@@ -16,7 +16,8 @@ from vdr_spark.privacy.accounting import Draw, Entry, State, balance, check_same
 from vdr_spark.release.statement_page import statement_page
 from vdr_spark.release.views import read_back
 from vdr_spark.storage.files import as_json, exists, read_text
-from vdr_spark.storage.tables import CELLS, read_partition
+from vdr_spark.storage.schemas import CELLS
+from vdr_spark.storage.tables import read_partition
 from vdr_spark.storage.tensor_file import checksum
 
 Check = Callable[[Subject], str]

@@ -15,9 +15,9 @@ import typer
 from rich.markup import escape
 
 from vdr_spark.cli import budget, query
-from vdr_spark.cli.console import ConsoleProgress, console, run, say_skipped
+from vdr_spark.cli.console import ConsoleProgress, ask_to_go_on, console, run, say_skipped
 from vdr_spark.cli.logs import show_log_options
-from vdr_spark.cli.options import Conf, Json, Overrides, ReadsTheTruth, RegionName, open_config, open_spark
+from vdr_spark.cli.options import Conf, Json, Overrides, ReadsTheTruth, RegionName, Yes, open_config, open_spark
 
 if TYPE_CHECKING:
     from vdr_spark.plan import Plan, Region
@@ -67,9 +67,9 @@ def synth(conf: Conf, overrides: Overrides = None) -> None:
 
 
 @app.command()
-def collect(conf: Conf, overrides: Overrides = None) -> None:
+def collect(conf: Conf, yes: Yes = False, overrides: Overrides = None) -> None:
     """Bound every user to k pings, count, add exact noise, store the noisy slices. Spends the epsilon."""
-    _stages(["collect"], conf, overrides)
+    _stages(["collect"], conf, overrides, ask=not yes)
 
 
 @app.command()
@@ -91,11 +91,11 @@ def publish(conf: Conf, overrides: Overrides = None) -> None:
 
 
 @app.command()
-def release(conf: Conf, overrides: Overrides = None) -> None:
+def release(conf: Conf, yes: Yes = False, overrides: Overrides = None) -> None:
     """Collect, denoise, refine and publish: whatever of these is not done yet."""
     from vdr_spark.pipeline import RELEASE_STAGES
 
-    _stages(RELEASE_STAGES, conf, overrides)
+    _stages(RELEASE_STAGES, conf, overrides, ask=not yes)
 
 
 @app.command()
@@ -135,11 +135,12 @@ def demo(conf: Conf, overrides: Overrides = None) -> None:
     command.run(open_config(conf, overrides))
 
 
-def _stages(names: Sequence[str], conf: Path, overrides: list[str] | None) -> None:
+def _stages(names: Sequence[str], conf: Path, overrides: list[str] | None, ask: bool = False) -> None:
     from vdr_spark.pipeline import Pipeline
 
     config = open_config(conf, overrides)
-    pipeline = Pipeline(open_spark(config, names[0]), config, ConsoleProgress())
+    confirm = ask_to_go_on if ask else lambda: True
+    pipeline = Pipeline(open_spark(config, names[0]), config, ConsoleProgress(), confirm=confirm)
     for name in names:
         if not pipeline.run(name):
             say_skipped(name)

@@ -16,8 +16,11 @@ from vdr_spark.config.values import parse_epsilon, parse_seconds
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.plan import Plan, make_plan
 from vdr_spark.privacy.accounting import Account, Cap
+from vdr_spark.privacy.ledger_reader import LedgerReader
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from vdr_spark.privacy.ledger import Ledger
 
 app = typer.Typer(help="The budget of a dataset, as its ledger has it.", no_args_is_help=True)
@@ -27,7 +30,7 @@ app = typer.Typer(help="The budget of a dataset, as its ledger has it.", no_args
 def show(conf: Conf, overrides: Overrides = None, as_json: Json = False) -> None:
     """What was granted to the configuration's dataset, what is taken, what remains."""
     config = open_config(conf, overrides)
-    _print(_open_ledger(make_plan(config)).account(config.dataset), as_json)
+    _print(_read_ledger(make_plan(config)).account(config.dataset), as_json)
 
 
 @app.command()
@@ -66,7 +69,7 @@ def cap(
 def history(conf: Conf, overrides: Overrides = None, as_json: Json = False) -> None:
     """Every entry of the ledger that concerns the dataset, oldest first."""
     config = open_config(conf, overrides)
-    entries = [entry for entry in _open_ledger(make_plan(config)).entries() if entry.dataset == config.dataset]
+    entries = [entry for entry in _read_ledger(make_plan(config)).entries() if entry.dataset == config.dataset]
     if as_json:
         print(json.dumps([asdict(entry) for entry in entries], default=str, indent=2))
         return
@@ -89,13 +92,23 @@ def _parse(name: str, text: str, parse: Callable[[object], T]) -> T:
         raise InvalidConfig(f"{name} {problem} (received {text!r})") from None
 
 
+def _read_ledger(plan: Plan) -> LedgerReader:
+    """Open the ledger to look at it: on a local disk no Spark is started."""
+    return LedgerReader(plan.ledger, lambda: _open_spark(plan))
+
+
 def _open_ledger(plan: Plan) -> Ledger:
     from vdr_spark.privacy.ledger import Ledger
+
+    return Ledger(_open_spark(plan), plan.ledger)
+
+
+def _open_spark(plan: Plan) -> SparkSession:
     from vdr_spark.spark.session import require_local_paths
 
     spark = open_spark(plan.config, "budget")
     require_local_paths(spark, plan.ledger.table)
-    return Ledger(spark, plan.ledger)
+    return spark
 
 
 def _print(account: Account, as_json: bool) -> None:

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bars
 
 from vdr_spark.cli.logs import LogFormat, configure_logs, remove_logs, take_log_options
-from vdr_spark.errors import VdrError
+from vdr_spark.errors import Declined, VdrError
 from vdr_spark.progress import Update
 
 logger = logging.getLogger(__name__)
@@ -80,6 +80,14 @@ def caution(text: str) -> None:
     logger.warning(text)
 
 
+def ask_to_go_on() -> bool:
+    """Ask the person at the terminal, who was told why; where there is none, go on: the log has it."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return True
+    print("Go on? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def leave_on_interrupt() -> None:
     """Make Ctrl-C end the process at once, with a sentence.
 
@@ -104,6 +112,9 @@ def run(command: Callable[[list[str]], object], arguments: list[str]) -> int:
         log_format, verbose, rest = take_log_options(arguments)
         configure_logs(log_format, verbose)
         command(rest)
+    except Declined as answer:
+        logger.warning(str(answer))
+        return 2
     except VdrError as problem:
         logger.error(str(problem), extra={"error": type(problem).__name__})
         return 2

@@ -21,6 +21,9 @@ Overrides = Annotated[
 ReadsTheTruth = Annotated[
     bool, typer.Option("--reads-the-truth", help="These pings are not generated, and I may see their truth.")
 ]
+Yes = Annotated[
+    bool, typer.Option("--yes", help="Do not ask before a further draw over the same dataset; what it costs is said.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of sentences.")]
 
 

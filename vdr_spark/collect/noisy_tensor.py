@@ -25,10 +25,12 @@ from vdr_spark.errors import DamagedTable, LedgerConflict, StageMissing
 from vdr_spark.privacy.accounting import BudgetRequest, Draw, Entry
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.storage.delta_files import list_files
+from vdr_spark.storage.delta_log import list_commits
 from vdr_spark.storage.files import filesystem
 from vdr_spark.storage.paths import is_local
 from vdr_spark.storage.places import OutputFolder
-from vdr_spark.storage.tables import NOISY_SLICES, append_once, create_if_missing, list_commits, read_partition
+from vdr_spark.storage.schemas import NOISY_SLICES
+from vdr_spark.storage.tables import append_once, create_if_missing, read_partition
 from vdr_spark.workers import in_worker
 
 

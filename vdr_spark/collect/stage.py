@@ -19,6 +19,7 @@ from vdr_spark.cost import tasks_for
 from vdr_spark.errors import InvalidConfig, LedgerConflict, VdrError
 from vdr_spark.plan import Plan
 from vdr_spark.privacy.accounting import State
+from vdr_spark.privacy.bill import Bill, prepare_bill
 from vdr_spark.spark.query_loggers import mute_query_loggers
 from vdr_spark.spark.session import require_local_paths, settings_of_spark
 from vdr_spark.storage.locks import exclusive
@@ -32,6 +33,12 @@ _ALL_FILES_OR_NONE = {
 _STILL_RESERVED = "; the epsilon stays reserved and is not taken twice"
 
 
+def find_bill(spark: SparkSession, draws: Draws) -> Bill | None:
+    """Return what collecting will add to what the dataset has spent before; None where there is nothing to tell."""
+    _check_places(spark, draws.plan)
+    return prepare_bill(draws.ledger.entries(), draws.plan.budget_request)
+
+
 def collect(spark: SparkSession, draws: Draws, frame: DataFrame | None = None) -> bool:
     """Draw and store the noisy tensor of a plan; False where it was there already.
 
@@ -40,8 +47,7 @@ def collect(spark: SparkSession, draws: Draws, frame: DataFrame | None = None) -
     taken up by the next one under the same reservation. `frame` are the pings where `input.dataframe` names them.
     """
     plan, draw_id = draws.plan, draws.plan.cells_draw.draw_id
-    plan.require_exclusion()
-    require_local_paths(spark, plan.ledger.table, plan.output.root)
+    _check_places(spark, plan)
     with exclusive(
         plan.output.lock(draw_id),
         busy=f"another process is collecting draw {draw_id} right now; wait for it, then run this again",
@@ -58,6 +64,12 @@ def collect(spark: SparkSession, draws: Draws, frame: DataFrame | None = None) -
                 _draw_what_is_missing(spark, source, draws)
         draws.cells.mark_spent(plan.budget_request)
         return True
+
+
+def _check_places(spark: SparkSession, plan: Plan) -> None:
+    """Refuse places that a second process could write, or that Spark takes for others than we do."""
+    plan.require_exclusion()
+    require_local_paths(spark, plan.ledger.table, plan.output.root)
 
 
 def _reserve(draws: Draws) -> None:

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from vdr_spark.config.kinds import Count, Epsilon, Seconds
 from vdr_spark.config.settings import Section
+from vdr_spark.epsilon import GOOD_PRACTICE, WEAK, describe_odds
 from vdr_spark.units import WEIGHT_UNIT
 
 _MAX_SCALE = 2**50  # beyond, noise might not fit the 64-bit integers it is stored in
@@ -40,6 +41,9 @@ class PrivacySettings(Section):
     """Who is protected, and how strongly. Everything here is public."""
 
     epsilon: Epsilon = Field(description="price of the whole release, and strength of its promise: smaller is stronger")
+    accept_weak_promise: bool = Field(
+        default=False, description="an epsilon above 10 is meant, and no slip of the pen; without this it is refused"
+    )
     k: Count | None = Field(default=None, ge=1, description="the most pings that are kept of each user")
     lambda_: float | None = Field(default=None, alias="lambda", gt=0, le=1, description="or k = lambda * N")
     total_pings: Count | None = Field(
@@ -62,6 +66,16 @@ class PrivacySettings(Section):
     test_seed: int | None = Field(
         default=None, ge=0, description="for tests: seeded noise protects nobody, and the release says so"
     )
+
+    @model_validator(mode="after")
+    def _weak_by_word_only(self) -> PrivacySettings:
+        if self.epsilon > WEAK and not self.accept_weak_promise:
+            raise ValueError(
+                f"`epsilon` must be at most {WEAK} unless `accept_weak_promise: true` says that a weak promise is "
+                f"meant (received {self.epsilon}): {describe_odds(self.epsilon)}. Lower epsilon, below {GOOD_PRACTICE} "
+                "is good practice, or say the word"
+            )
+        return self
 
     @model_validator(mode="after")
     def _consistent(self) -> PrivacySettings:

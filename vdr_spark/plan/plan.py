@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from vdr_spark.config import ReleaseConfig
+from vdr_spark.epsilon import find_weakness
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.grid import Grid
 from vdr_spark.plan import identity
@@ -21,8 +22,6 @@ from vdr_spark.privacy.accounting import BudgetRequest, Cap, Draw
 from vdr_spark.privacy.mechanism import Noise, build_mechanism
 from vdr_spark.storage.paths import is_local
 from vdr_spark.storage.places import LedgerPlaces, OutputFolder, ReleaseFolder
-
-_WEAK_EPSILON = 10  # above, the promise is called weak
 
 
 @dataclass(frozen=True)
@@ -158,9 +157,8 @@ class Plan:
     def cautions(self) -> list[str]:
         """Return what a careful reader should know before running this: warnings, not refusals."""
         config, found = self.config, [problem] if (problem := self._second_writer()) else []
-        if config.privacy.epsilon > _WEAK_EPSILON:
-            epsilon = float(config.privacy.epsilon)
-            found.append(f"epsilon = {epsilon:g} is a weak promise; below {_WEAK_EPSILON} is good practice.")
+        if (weakness := find_weakness(config.privacy.epsilon)) is not None:
+            found.append(weakness)
         if not config.privacy.protected:
             found.append("privacy.test_seed is set: the noise can be computed by anyone. Protects nobody.")
         noise = 3 * self.known_noise.deviation * math.sqrt(self.cells) if self.known_noise else 0.0

@@ -14,19 +14,17 @@ from contextlib import suppress
 from dataclasses import astuple, fields, replace
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any
 
 from pyspark.sql import SparkSession
 
-from vdr_spark.errors import BudgetExceeded, DamagedTable, LedgerConflict
+from vdr_spark.errors import BudgetExceeded, LedgerConflict
 from vdr_spark.privacy import accounting
-from vdr_spark.privacy.accounting import Account, BudgetRequest, Cap, Draw, Entry, Posting, State
-from vdr_spark.privacy.ledger_head import LedgerHead
-from vdr_spark.storage import delta_files, tables
+from vdr_spark.privacy.accounting import BudgetRequest, Cap, Draw, Entry, Posting, State
+from vdr_spark.privacy.ledger_reader import LedgerReader
 from vdr_spark.storage.locks import exclusive
-from vdr_spark.storage.paths import is_local
 from vdr_spark.storage.places import LedgerPlaces
-from vdr_spark.storage.tables import COMMIT_CONFLICTS, LEDGER, append_once, create_if_missing, list_commits
+from vdr_spark.storage.schemas import LEDGER
+from vdr_spark.storage.tables import COMMIT_CONFLICTS, append_once, create_if_missing
 
 _ATTEMPTS = 20  # a competitor gets in between at most once per entry it writes
 
@@ -34,48 +32,12 @@ Decision = Callable[[Sequence[Entry]], Posting | None]
 """Decides by the ledger as it stands what to write next; None: nothing."""
 
 
-class Ledger:
-    """The ledger at its places. Every method looks whether another process has written, and reads the table if so."""
+class Ledger(LedgerReader):
+    """The ledger at its places, to be read and written."""
 
     def __init__(self, spark: SparkSession, places: LedgerPlaces):
+        super().__init__(places, lambda: spark)
         self._spark = spark
-        self._places = places
-        self._head = LedgerHead(places.head)
-        self._verified: tuple[list[str], list[Entry]] = [], []  # commits, and the entries they hold
-
-    @property
-    def path(self) -> str:
-        return self._places.table
-
-    def entries(self) -> list[Entry]:
-        """Return all entries in order, after checking that none was edited, taken out, put in between or cut off."""
-        position = self._head.read()  # before the table: another process may write an entry in between
-        commits = list_commits(self.path)
-        if not commits or commits != self._verified[0]:
-            entries = self._read()
-            self._check_chain(entries)
-            self._verified = commits, entries
-        entries = self._verified[1]
-        if position.contradicts(entries):
-            raise LedgerConflict(
-                f"the ledger {self.path} has {len(entries)} entries, but its head {self._head.path} remembers entry "
-                f"{position.sequence} with another ending: the ledger was cut off, replaced or deleted. Nothing more "
-                "is released until it is restored (Delta's history, a backup), or people have found out what was spent"
-            )
-        return list(entries)
-
-    def account(self, dataset: str) -> Account:
-        return accounting.balance(self.entries(), dataset)
-
-    def state_of(self, draw_id: str) -> State | None:
-        """Return reserved, spent, or None where the draw was never booked (a refusal books nothing)."""
-        return accounting.state_of(self.entries(), draw_id)
-
-    def find_spending(self, draw: Draw) -> Entry | None:
-        """Return the entry that says the draw was made."""
-        entries = self.entries()
-        accounting.check_same_draw(entries, draw)
-        return accounting.find_spending(entries, draw.draw_id)
 
     def grant(self, request: BudgetRequest, epsilon: Fraction) -> None:
         """Add to a dataset's budget: a decision of people, on record for ever."""
@@ -119,23 +81,6 @@ class Ledger:
             )
         return spent
 
-    def _read(self) -> list[Entry]:
-        try:
-            return [_to_entry(row) for row in sorted(self._read_rows(), key=lambda row: int(row["sequence"]))]
-        except (KeyError, TypeError, ValueError):
-            raise LedgerConflict(
-                f"the ledger {self.path} has other columns or values than a ledger of this version; it is another "
-                "table, or was made by another version. Point `ledger` at the right one"
-            ) from None
-
-    def _read_rows(self) -> list[dict[str, Any]]:
-        """Read the table: on a local disk without Spark, which needs a second; elsewhere or in doubt by Spark."""
-        if is_local(self.path):
-            with suppress(DamagedTable):
-                return delta_files.read_rows(self.path)
-        table = tables.read_table(self._spark, self.path)
-        return [] if table is None else tables.read_rows(table)
-
     def _write(self, request: BudgetRequest, *decisions: Decision) -> list[Entry]:
         """Decide by the ledger as it stands what to write, and write that; decide anew where another was faster.
 
@@ -176,16 +121,6 @@ class Ledger:
             create_if_missing(self._spark, self.path, LEDGER)
             append_once(frame, self.path, LEDGER, "ledger", version=new.sequence)
         return new
-
-    def _check_chain(self, entries: Sequence[Entry]) -> None:
-        previous = ""
-        for number, entry in enumerate(entries, start=1):
-            if entry.sequence != number or entry.entry_hash != entry.hash_after(previous):
-                raise LedgerConflict(
-                    f"the ledger {self.path} was changed by hand at entry {number}. Nothing more is released until "
-                    "people have found out what was spent; Delta's history shows what was changed, and when"
-                )
-            previous = entry.entry_hash
 
 
 def _cap_posting(cap: Cap) -> Posting:
@@ -239,10 +174,6 @@ def _to_row(entry: Entry) -> tuple[object, ...]:
     values = {field.name: value for field, value in zip(fields(Entry), astuple(entry), strict=True)}
     texts = {name: str(value) if isinstance(value, Fraction | State) else value for name, value in values.items()}
     return tuple(texts[name] for name in LEDGER.names)
-
-
-def _to_entry(row: dict[str, Any]) -> Entry:
-    return Entry(**(row | {"state": State(row["state"]), "epsilon": Fraction(row["epsilon"])}))
 
 
 def _describe_refusal(request: BudgetRequest, entries: Sequence[Entry]) -> str:

@@ -23,7 +23,8 @@ from vdr_spark.release.statement import PRIVACY_UNIT, Published, write_statement
 from vdr_spark.release.statement_page import statement_page
 from vdr_spark.release.views import read_back
 from vdr_spark.storage.files import as_json, exists, read_json, write_text
-from vdr_spark.storage.tables import CELLS, RELEASES, Table, append_once, create_if_missing, read_partition
+from vdr_spark.storage.schemas import CELLS, RELEASES, Table
+from vdr_spark.storage.tables import append_once, create_if_missing, read_partition
 from vdr_spark.storage.tensor_file import checksum
 from vdr_spark.workers import in_worker
 

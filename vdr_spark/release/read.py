@@ -3,63 +3,74 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from vdr_spark.arrays import Integers, Slices
-from vdr_spark.errors import DamagedTable, StageMissing
+from vdr_spark.errors import DamagedTable
 from vdr_spark.grid import Box, Grid
+from vdr_spark.release.choice import choose_release, no_release_yet
 from vdr_spark.release.release import Release
 from vdr_spark.storage.delta_files import column_values, is_delta_table, read_batches, read_rows
 from vdr_spark.storage.paths import absolute
 from vdr_spark.storage.places import OutputFolder
+from vdr_spark.storage.schemas import CELLS, RELEASES, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+CELL_COLUMNS = ("slice", "y", "x", "count", "deviation")
 
-def read_release(output: str, release_id: str | None = None) -> Release:
-    """Return the release of that id in an output folder; the newest one where no id is given.
 
+def read_release(output: str, release_id: str | None = None, region: str | None = None) -> Release:
+    """Return a release of an output folder: that of an id, that of a region, or the only one there is.
+
+    Where several could be meant it is refused, with a list of them: see `vdr_spark.release.choice`.
     The folder may be a URI of an object store, with credentials in the environment variables that deltalake and
     fsspec know; that is untested. Memory holds the counts and deviations once, and a few batches.
     """
-    rows = _release_rows(output)
-    chosen = choose_release([row["release_id"] for row in rows], release_id, output)
-    row = next(row for row in rows if row["release_id"] == chosen)
+    row = choose_release(_release_rows(output), output, release_id, region)
+    chosen = row["release_id"]
     try:
         promise = _promise(row)
         grid = _grid(row)
     except (KeyError, ValueError, TypeError) as problem:
         raise DamagedTable(
-            f"the row of release {chosen} in {table_path(output, 'releases')} must say what was promised, and lacks "
+            f"the row of release {chosen} in {table_path(output, RELEASES)} must say what was promised, and lacks "
             f"it ({type(problem).__name__}: {problem}); restore the table's files"
         ) from None
     counts, deviation = read_cells(output, chosen, grid)
     return Release(chosen, grid, counts, deviation, output=absolute(output), **promise)
 
 
-def _promise(row: dict[str, Any]) -> dict[str, Any]:
+def _promise(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a row of `releases` says of a release beside its cells."""
     names = ("protected", "k", "dataset", "created", "model", "region", "estimated_rmse")
     exact = {"epsilon": Fraction(row["epsilon"]), "statement": json.loads(row["statement"])}
     return {name: row[name] for name in names} | exact
 
 
-def _grid(row: dict[str, Any]) -> Grid:
+def _grid(row: Mapping[str, Any]) -> Grid:
     box = Box(row["south"], row["west"], row["north"], row["east"])
     return Grid(box, row["cells_per_side"], row["period_start"], row["slice_seconds"], row["slices"])
 
 
 def read_cells(output: str, release_id: str, grid: Grid) -> tuple[Slices, Slices | None]:
     """Return counts and, where there are any, deviations of a release, each (T, M, M), published or about to be."""
-    path = table_path(output, "cells")
+    batches = read_batches(table_path(output, CELLS), CELL_COLUMNS, release_id=release_id)
+    return assemble_cells(batches, output, release_id, grid)
+
+
+def assemble_cells(
+    batches: Iterable[pa.RecordBatch], output: str, release_id: str, grid: Grid
+) -> tuple[Slices, Slices | None]:
+    """Put a release's rows of `cells` where they belong, whoever read them; refuse all but each cell once."""
     counts, deviation = (np.full(grid.size, np.nan, dtype=np.float32) for _ in range(2))
     rows = 0
-    for batch in read_batches(path, ("slice", "y", "x", "count", "deviation"), release_id=release_id):
+    for batch in batches:
         try:
             cells = _flat_cells(batch, grid)
         except ValueError:  # a place outside the grid, or none
@@ -69,8 +80,8 @@ def read_cells(output: str, release_id: str, grid: Grid) -> tuple[Slices, Slices
         deviation[cells] = column_values(batch, "deviation", np.float64)
     if rows != grid.size or np.isnan(counts).any():  # as many rows as cells, and no cell without: each once
         raise DamagedTable(
-            f"{path} must hold each of the {grid.size} cells of release {release_id} once, and does not; "
-            "restore its files"
+            f"{table_path(output, CELLS)} must hold each of the {grid.size} cells of release {release_id} once, and "
+            "does not; restore its files"
         )
     return counts.reshape(grid.shape), None if np.isnan(deviation).any() else deviation.reshape(grid.shape)
 
@@ -82,30 +93,14 @@ def _flat_cells(batch: pa.RecordBatch, grid: Grid) -> Integers:
     return flat
 
 
-def choose_release(newest_first: Sequence[str], release_id: str | None, output: str) -> str:
-    """Return the id that was asked for, or the newest; `StageMissing` where it is not there."""
-    for published in newest_first:
-        if release_id in (None, published):
-            return published
-    there = ", ".join(newest_first) or "none"
-    raise StageMissing(
-        f"release {release_id} is not published in {output}; run `vdr release` first, or ask one that is there: {there}"
-    )
-
-
-def no_release_yet(output: str) -> StageMissing:
-    """Return the refusal of a folder without tables."""
-    return StageMissing(f"nothing is published in {output} yet; run `vdr release` first")
-
-
-def table_path(output: str, name: str) -> str:
+def table_path(output: str, table: Table) -> str:
     """Return where a table of an output folder is: `cells` or `releases`."""
-    return OutputFolder.at(output).table(name)
+    return OutputFolder.at(output).table(table.name)
 
 
 def _release_rows(output: str) -> list[dict[str, Any]]:
-    """Return the rows of `releases`, the newest first, moments in UTC."""
-    path = table_path(output, "releases")
+    """Return the rows of `releases`, moments in UTC."""
+    path = table_path(output, RELEASES)
     if not is_delta_table(path):
         raise no_release_yet(output)
-    return sorted(read_rows(path), key=lambda row: row["created"], reverse=True)
+    return read_rows(path)

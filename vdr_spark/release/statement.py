@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from vdr_spark.config import ReleaseConfig
+from vdr_spark.epsilon import GOOD_PRACTICE, NO_PROTECTION, find_weakness, in_brackets
 from vdr_spark.pings.layouts import LAYOUTS
 from vdr_spark.plan import ReleasePlan
 from vdr_spark.privacy.accounting import Account, Entry, State, balance
@@ -48,11 +49,18 @@ def write_statement(release: ReleasePlan, published: Published, entries: Sequenc
     return {
         "release_id": release.release_id,
         "protected": release.protected,
-        "warning": None if release.protected else UNPROTECTED,
+        "warning": _warning(release.config),
         "deployment": _deployment(release, published, own, account),
         "questions": _questions(release, published),
         "exact": _exact(release, published, own, account) | {"ledger": _ledger_length(entries)},
     }
+
+
+def _warning(config: ReleaseConfig) -> str | None:
+    """Return what stands above everything else: that nobody is protected, or nobody to speak of."""
+    if not config.privacy.protected:
+        return UNPROTECTED
+    return find_weakness(config.privacy.epsilon) if config.privacy.epsilon > NO_PROTECTION else None
 
 
 def _deployment(
@@ -159,7 +167,7 @@ def _mechanism(release: ReleasePlan) -> str:
     privacy, estimate = release.config.privacy, release.config.privacy.estimate_total
     source = "the operating system" if privacy.protected else "A TEST SEED"
     text = (
-        f"Discrete Laplace noise of scale k / epsilon = {release.k} / {_in_brackets(privacy.cells_epsilon)} = "
+        f"Discrete Laplace noise of scale k / epsilon = {release.k} / {in_brackets(privacy.cells_epsilon)} = "
         f"{release.scale} on every cell, the empty ones too: exact, in integers, from random bits of {source}; "
         f"standard deviation {release.noise.deviation:.4g}. Drawn once, and stored before anything reads it."
     )
@@ -169,10 +177,6 @@ def _mechanism(release: ReleasePlan) -> str:
         f"{text} The number of pings: the same noise of scale {estimate.max_per_user / privacy.total_epsilon}, "
         f"at most {estimate.max_per_user} pings of a user."
     )
-
-
-def _in_brackets(epsilon: Fraction) -> str:
-    return str(epsilon) if epsilon.denominator == 1 else f"({epsilon})"
 
 
 def _draws(entries: Sequence[Entry]) -> dict[str, Entry]:
@@ -199,8 +203,8 @@ def _by_stage(config: ReleaseConfig) -> dict[str, Fraction]:
 def _questions(release: ReleasePlan, published: Published) -> list[dict[str, str]]:
     """Answer what NIST SP 800-226 would have a reader ask, from the top of its pyramid down."""
     config = release.config
-    strength = "Above 10, which promises little." if config.privacy.epsilon > 10 else "Not above 10."
-    parameter = f"epsilon = {config.privacy.epsilon}, pure. {strength}"
+    strength = find_weakness(config.privacy.epsilon) or f"below {GOOD_PRACTICE}, as is good practice."
+    parameter = f"epsilon = {config.privacy.epsilon}, pure. {strength[0].upper()}{strength[1:]}"
     bars = "Each cell has an error bar." if published.has_error_bars else "Cells have no error bars."
     declared = "No, provided that the declared number of pings is public. See unprotected quantities."
     answers = {

@@ -35,7 +35,8 @@ def statement_page(statement: Mapping[str, Any]) -> str:
     parts = [
         "<h1>Privacy statement</h1>",
         f'<p class="id">Release {_text(statement["release_id"])}, published {_text(exact["created"])[:16]} UTC</p>',
-        f'<p class="alarm">{_text(statement["warning"])}</p>' if statement["warning"] else _promise(exact),
+        *([f'<p class="alarm">{_text(statement["warning"])}</p>'] if statement["warning"] else []),
+        *([_promise(exact)] if statement["protected"] else []),
         *(_section(_TITLES[name], fields) for name, fields in statement["deployment"].items()),
         "<h2>Where the budget went</h2>",
         _budget(exact),

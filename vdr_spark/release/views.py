@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import numpy as np
 from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from vdr_spark.arrays import Slices
 from vdr_spark.grid import Grid
-from vdr_spark.release.read import choose_release, no_release_yet, read_cells, table_path
+from vdr_spark.release.choice import choose_release, no_release_yet
+from vdr_spark.release.read import CELL_COLUMNS, assemble_cells, read_cells, table_path
 from vdr_spark.storage.paths import absolute, is_local
+from vdr_spark.storage.schemas import CELLS, RELEASES, Table
+from vdr_spark.storage.tables import read_rows
 
 
 def select_cells(spark: SparkSession, output: str, release_id: str) -> DataFrame:
     """Return the rows of `cells` of one release. The table holds every release."""
-    return _read_table(spark, output, "cells").where(F.col("release_id") == release_id)
+    return _read_table(spark, output, CELLS).where(F.col("release_id") == release_id)
 
 
 def read_back(spark: SparkSession, output: str, release_id: str, grid: Grid) -> tuple[Slices, Slices | None]:
@@ -25,27 +27,22 @@ def read_back(spark: SparkSession, output: str, release_id: str, grid: Grid) -> 
     """
     if is_local(absolute(output)):
         return read_cells(output, release_id, grid)
-    columns = select_cells(spark, output, release_id).select("slice", "y", "x", "count", "deviation").toArrow()
-    place = tuple(columns.column(name).to_numpy() for name in ("slice", "y", "x"))
-    counts, deviation = (np.full(grid.shape, np.nan, dtype=np.float32) for _ in range(2))
-    counts[place] = columns.column("count").to_numpy()
-    deviation[place] = columns.column("deviation").to_numpy()
-    return counts, None if columns.column("deviation").null_count else deviation
+    cells = select_cells(spark, output, release_id).select(*CELL_COLUMNS).toArrow()
+    return assemble_cells(cells.to_batches(), output, release_id, grid)
 
 
-def register_views(spark: SparkSession, output: str, release_id: str | None = None) -> None:
-    """Make temporary views for SQL: `cells` of one release, the newest where no id is given, and all `releases`.
+def register_views(spark: SparkSession, output: str, release_id: str | None = None, region: str | None = None) -> None:
+    """Make temporary views for SQL: `cells` of one release, chosen as by `read_release`, and all `releases`.
 
     The table behind `cells` holds every release; adding those up would count people several times.
     """
-    if not DeltaTable.isDeltaTable(spark, table_path(output, "releases")):
+    if not DeltaTable.isDeltaTable(spark, table_path(output, RELEASES)):
         raise no_release_yet(output)
-    releases = _read_table(spark, output, "releases")
-    newest_first = [row[0] for row in releases.orderBy(F.col("created").desc()).select("release_id").collect()]
-    chosen = choose_release(newest_first, release_id, output)
-    select_cells(spark, output, chosen).createOrReplaceTempView("cells")
+    releases = _read_table(spark, output, RELEASES)
+    chosen = choose_release(read_rows(releases.drop("statement")), output, release_id, region)
+    select_cells(spark, output, chosen["release_id"]).createOrReplaceTempView("cells")
     releases.createOrReplaceTempView("releases")
 
 
-def _read_table(spark: SparkSession, output: str, name: str) -> DataFrame:
-    return spark.read.format("delta").load(table_path(output, name))
+def _read_table(spark: SparkSession, output: str, table: Table) -> DataFrame:
+    return spark.read.format("delta").load(table_path(output, table))

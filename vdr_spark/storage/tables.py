@@ -1,9 +1,7 @@
-"""The Delta tables: what their columns mean, what they refuse, and how they come into being."""
+"""The Delta tables by Spark: how they come into being, are written once, and are read."""
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,9 +14,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampType
 
 from vdr_spark.errors import InvalidConfig
-from vdr_spark.storage.files import filesystem
-
-_COMMITS = (".json", ".parquet")  # how the names of commits and checkpoints in a log end
+from vdr_spark.storage.delta_log import remove_log_without_commit
+from vdr_spark.storage.schemas import Table
 
 # What Delta raises in the one of two writers that came second. In Python they have no common base class.
 COMMIT_CONFLICTS: tuple[type[Exception], ...] = (
@@ -31,131 +28,11 @@ COMMIT_CONFLICTS: tuple[type[Exception], ...] = (
 )
 
 
-@dataclass(frozen=True)
-class Table:
-    """One table: columns as (name, type, comment), CHECK constraints by name, and what its files are split by."""
-
-    name: str
-    comment: str
-    columns: tuple[tuple[str, str, str], ...]
-    constraints: dict[str, str]
-    partition: str | None = None
-
-    @property
-    def names(self) -> list[str]:
-        return [name for name, _, _ in self.columns]
-
-    @property
-    def schema(self) -> str:
-        """The columns as Spark's DDL writes them."""
-        return ", ".join(f"{name} {kind}" for name, kind, _ in self.columns)
-
-
-LEDGER = Table(
-    "ledger",
-    "What was granted, reserved and spent: one row per entry, written before any data are read, never changed.",
-    (
-        ("sequence", "BIGINT", "number of the entry; a number is given out once"),
-        ("dataset", "STRING", "whose people the epsilon protects"),
-        ("draw_id", "STRING", "the draw it is for; empty for a grant or a cap"),
-        ("state", "STRING", "granted, capped, reserved, spent or refused"),
-        ("epsilon", "STRING", "exact, as a decimal or a fraction"),
-        ("recorded_at", "TIMESTAMP", "when"),
-        ("configuration_hash", "STRING", "SHA-256 of the whole configuration"),
-        ("entry_hash", "STRING", "SHA-256 of this entry and the one before it: a chain that shows edits"),
-        ("purpose", "STRING", "of a draw: cells, or total, the number of all pings"),
-        ("window_seconds", "BIGINT", "of a cap: the stretch of time in which no more than its epsilon may be spent"),
-        ("tensor_sha256", "STRING", "of a spent draw: SHA-256 of the noisy numbers that were stored"),
-        ("identity_sha256", "STRING", "of a draw: SHA-256 of what it depends on; its id shows the beginning"),
-    ),
-    {"known_state": "state IN ('granted', 'capped', 'reserved', 'spent', 'refused')", "counted": "sequence >= 1"},
-)
-
-NOISY_SLICES = Table(
-    "noisy_slices",
-    "Time slices with their noise, the only thing that later stages read. For private use; safe where protected.",
-    (
-        ("draw_id", "STRING", "the draw, as in the ledger"),
-        ("slice", "INT", "number of the time slice; those of a second region follow those of the first"),
-        ("counts", "ARRAY<BIGINT>", "M * M noisy counts, rows from south to north, each from west to east"),
-        ("units_per_ping", "BIGINT", "of what the counts count: 1, or more where pings have weights"),
-        ("protected", "BOOLEAN", "false: the noise came from a test seed, anyone can take it away again"),
-    ),
-    {"slice_number": "slice >= 0"},
-    partition="draw_id",
-)
-
-RELEASES = Table(
-    "releases",
-    "One row per published release: what was promised, spent and done.",
-    (
-        ("release_id", "STRING", "names the release in `cells`"),
-        ("draw_id", "STRING", "the draw it is made from, as in the ledger"),
-        ("region", "STRING", "name of its box, where the draw has several; null where it has one"),
-        ("dataset", "STRING", "whose budget was spent"),
-        ("created", "TIMESTAMP", "when it was published"),
-        ("protected", "BOOLEAN", "false: made with a test seed, protects nobody"),
-        ("period_start", "TIMESTAMP", "start of the first slice"),
-        ("period_end", "TIMESTAMP", "end of the last slice"),
-        ("slice_seconds", "INT", "length of a slice"),
-        ("slices", "INT", "T, number of slices"),
-        ("cells_per_side", "INT", "M, rows and columns of the grid"),
-        ("south", "DOUBLE", "southern edge of the box, degrees"),
-        ("west", "DOUBLE", "western edge of the box, degrees"),
-        ("north", "DOUBLE", "northern edge of the box, degrees; not part of it"),
-        ("east", "DOUBLE", "eastern edge of the box, degrees; not part of it"),
-        ("privacy_unit", "STRING", "who is protected"),
-        ("mechanism", "STRING", "what noise was added"),
-        ("epsilon", "STRING", "privacy loss of the draw, exact"),
-        ("k", "BIGINT", "pings kept of each user"),
-        ("bounding", "STRING", "how they were chosen"),
-        ("total_pings", "BIGINT", "N, pings inside box and period: declared, or estimated for a share of epsilon"),
-        ("model", "STRING", "denoiser; where `auto` chose it, the one it chose"),
-        (
-            "estimated_rmse",
-            "DOUBLE",
-            "of a cell's count of kept pings, from the noisy tensor alone; null: too small to tell",
-        ),
-        ("gamma", "DOUBLE", "factor from pings kept to all pings"),
-        ("kappa", "DOUBLE", "share of a cell's deviation from what was expected that is released"),
-        ("code_version", "STRING", "of vdr-spark"),
-        ("configuration_hash", "STRING", "SHA-256 of the whole configuration"),
-        ("statement", "STRING", "the privacy statement, JSON"),
-        ("cells_sha256", "STRING", "SHA-256 of the released counts and deviations, as float32 in order of the cells"),
-        ("ledger_entry", "BIGINT", "number of the ledger's entry that says the draw was spent"),
-        ("ledger_entry_hash", "STRING", "its hash: a ledger that was replaced does not have it"),
-    ),
-    {"positive_gamma": "gamma > 0"},
-)
-
-CELLS = Table(
-    "cells",
-    "Released cells: estimated pings of all users, one row per cell and slice, empty ones too.",
-    (
-        ("release_id", "STRING", "see `releases`"),
-        ("slice", "INT", "number of the time slice"),
-        ("slice_start", "TIMESTAMP", "when it begins, an instant; the statement names the zone of answers"),
-        ("y", "INT", "row, from the south"),
-        ("x", "INT", "column, from the west"),
-        ("lat", "DOUBLE", "latitude of the centre of the cell, degrees; its pings lie anywhere in the cell"),
-        ("lon", "DOUBLE", "longitude of the centre of the cell, degrees; its pings lie anywhere in the cell"),
-        ("count", "DOUBLE", "estimated number of pings"),
-        ("deviation", "DOUBLE", "error bar, one standard deviation; null where the model gives none"),
-        ("protected", "BOOLEAN", "false: made with a test seed, protects nobody"),
-    ),
-    {
-        "cell_number": "slice >= 0 AND y >= 0 AND x >= 0",
-        "sane_deviation": "deviation IS NULL OR deviation >= 0",
-    },
-    partition="release_id",
-)
-
-
 def create_if_missing(spark: SparkSession, path: str, table: Table) -> None:
     """Make an append-only table with its comments and constraints, unless it is there."""
     if DeltaTable.isDeltaTable(spark, path):
         return
-    _remove_log_without_commit(path)
+    remove_log_without_commit(path)
     builder = DeltaTable.createIfNotExists(spark).location(path).comment(table.comment)
     for name, kind, comment in table.columns:
         builder = builder.addColumn(name, kind, comment=comment)
@@ -168,31 +45,6 @@ def create_if_missing(spark: SparkSession, path: str, table: Table) -> None:
         builder.execute()
     except AnalysisException:
         raise InvalidConfig(f"{path} holds something that is no Delta table; choose another place for it") from None
-
-
-def _remove_log_without_commit(path: str) -> None:
-    """What a run leaves that was killed just before the table's first commit: Delta takes it for no table, but in use.
-
-    Never a commit, should another process be making one right now: those files are left, and so is their folder.
-    """
-    if list_commits(path):
-        return
-    fs, log = filesystem(f"{path}/_delta_log")
-    with suppress(OSError):
-        for folder, _, files in list(fs.walk(log, topdown=False)):
-            for file in files:
-                if not file.endswith(_COMMITS):  # one may have come since
-                    fs.rm_file(f"{folder}/{file}")
-            fs.rmdir(folder)
-
-
-def list_commits(path: str) -> list[str]:
-    """Return the files of a Delta table's log, each with what changes when it is replaced; none without a table."""
-    fs, log = filesystem(f"{path}/_delta_log")
-    fs.invalidate_cache()
-    files = fs.find(log, detail=True).items()
-    changing = ("size", "mtime", "LastModified", "ETag", "etag", "last_modified", "ino")
-    return sorted(f"{name} {[info.get(key) for key in changing]}" for name, info in files if name.endswith(_COMMITS))
 
 
 def append_once(frame: DataFrame, path: str, table: Table, transaction: str, version: int = 1) -> None:

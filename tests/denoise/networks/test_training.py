@@ -1,69 +1,18 @@
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+"""The loop: what it minimises, what it is fed, when it ends, and what it leaves."""
+
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from vdr_spark.config.denoise import AutoencoderSettings, VaeSettings, VqvaeSettings
+from tests.denoise.networks.small_training import SMALL, same, slices, train
 from vdr_spark.denoise.networks import training as module
 from vdr_spark.denoise.networks.autoencoder import Autoencoder
 from vdr_spark.denoise.networks.training import LogLine, Run, is_finished, is_over, read_training_log
-from vdr_spark.errors import CheckpointMismatch, EnvironmentProblem, InvalidConfig
-
-SMALL = VqvaeSettings(
-    epochs=4, batch_size=4, codebook_size=16, channels=8, resolutions=2, checkpoint_every=2, crop_size=16
-)
-CONTINUOUS = VaeSettings(epochs=4, batch_size=4, channels=8, resolutions=2, checkpoint_every=2, crop_size=16)
+from vdr_spark.errors import InvalidConfig
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-def slices(seed: int = 0, side: int = 20) -> torch.Tensor:
-    """Six noisy views of one bright road."""
-    rng = np.random.default_rng(seed)
-    city = np.zeros((side, side))
-    city[side // 2] = 10
-    return torch.tensor(city + rng.laplace(size=(6, side, side)), dtype=torch.float32)
-
-
-def train(data: torch.Tensor, settings: AutoencoderSettings, folder: Path, *, measure=None, **run) -> Autoencoder:
-    """By default every epoch is better than the one before, so that all of them are done."""
-    better = iter(range(1000, 0, -1))
-    fingerprint = str(float(data.sum()))
-    return module.train(
-        data, Run(settings, str(folder), **run), measure or (lambda _: float(next(better))), fingerprint
-    )
-
-
-def same_measure(model: Autoencoder) -> float:
-    """One that depends on the model alone, as a resumed training needs it."""
-    return model.eval()(slices()[:, None]).reconstruction.square().mean().item()
-
-
-class Killed(Exception):
-    pass
-
-
-def killed_after(last: int):
-    def progress(line: LogLine) -> None:
-        if line["epoch"] == last:
-            raise Killed
-
-    return progress
-
-
-def same(one: Autoencoder, other: Autoencoder) -> bool:
-    pairs = zip(one.state_dict().values(), other.state_dict().values(), strict=True)
-    return all(torch.equal(mine, yours) for mine, yours in pairs)
-
-
-def lines(folder: Path) -> list[dict[str, float]]:
-    """The log without its times, which differ from run to run."""
-    log = read_training_log(str(folder))
-    return [{key: line[key] for key in line if key not in ("seconds", "waiting_seconds")} for line in log]
 
 
 def test_training_lowers_the_loss(tmp_path: Path) -> None:
@@ -92,38 +41,6 @@ def test_the_log_has_a_line_an_epoch(tmp_path: Path) -> None:
         }
         assert 0 <= line["waiting_seconds"] < line["seconds"]
         assert line["perplexity"] <= 16 - line["dead_codes"] + 1e-6  # no more even than the codes in use
-
-
-@pytest.mark.parametrize("settings", [SMALL, CONTINUOUS], ids=["vqvae", "vae"])
-@pytest.mark.parametrize("last", [1, 2, 3])
-def test_a_killed_run_continues_as_if_it_had_not_been_killed(
-    tmp_path: Path, last: int, settings: AutoencoderSettings
-) -> None:
-    """Killed before the first checkpoint, at it, and an epoch after it."""
-    unbroken = train(slices(), settings, tmp_path / "unbroken", measure=same_measure)
-    with pytest.raises(Killed):
-        train(slices(), settings, tmp_path / "killed", measure=same_measure, progress=killed_after(last))
-    again: list[LogLine] = []
-    torch.manual_seed(99)  # a new process would have another state of the global generator
-    resumed = train(slices(), settings, tmp_path / "killed", measure=same_measure, progress=again.append)
-    assert [line["epoch"] for line in again] == list(range(1 if last == 1 else 3, 5))
-    assert same(resumed, unbroken)
-    assert lines(tmp_path / "killed") == lines(tmp_path / "unbroken")
-
-
-def test_a_finished_training_is_not_done_again(tmp_path: Path) -> None:
-    assert not is_finished(Run(SMALL, str(tmp_path)))
-    first = train(slices(), SMALL, tmp_path)
-    assert is_finished(Run(SMALL, str(tmp_path)))
-    second = train(slices(), SMALL, tmp_path, progress=killed_after(1))
-    assert same(first, second)
-    assert not second.training
-
-
-def test_the_last_epoch_is_kept_also_between_checkpoints(tmp_path: Path) -> None:
-    settings = SMALL.model_copy(update={"epochs": 3})
-    train(slices(), settings, tmp_path)
-    train(slices(), settings, tmp_path, progress=killed_after(3))
 
 
 def test_the_best_epoch_s_weights_are_the_result(tmp_path: Path) -> None:
@@ -160,22 +77,6 @@ def test_training_ends_when_the_measure_no_longer_improves(
     assert is_finished(Run(settings, str(tmp_path)))
 
 
-def test_a_lost_or_damaged_log_does_not_matter(tmp_path: Path) -> None:
-    """It is for people. What a training continues from is in the checkpoint."""
-    unbroken = train(slices(), SMALL, tmp_path / "unbroken", measure=same_measure)
-    for number, damage in enumerate((None, '{"epoch": 1, "lo')):
-        folder = tmp_path / str(number)
-        with pytest.raises(Killed):
-            train(slices(), SMALL, folder, measure=same_measure, progress=killed_after(3))
-        log = folder / "training.jsonl"
-        if damage is None:
-            log.unlink()
-        else:
-            log.write_text(damage)
-        assert same(unbroken, train(slices(), SMALL, folder, measure=same_measure))
-        assert lines(folder) == lines(tmp_path / "unbroken")
-
-
 def test_a_new_model_begins_at_the_mean_of_the_images(tmp_path: Path) -> None:
     still = SMALL.model_copy(update={"epochs": 1, "learning_rate": 1e-9})
     reconstructed = train(slices() + 100, still, tmp_path)(torch.zeros(1, 1, 16, 16)).reconstruction
@@ -184,95 +85,6 @@ def test_a_new_model_begins_at_the_mean_of_the_images(tmp_path: Path) -> None:
 
 def test_nothing_is_over_before_it_began() -> None:
     assert not is_over([], SMALL)
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU: on a CPU mixed precision is refused")
-@pytest.mark.parametrize("settings", [SMALL, CONTINUOUS], ids=["vqvae", "vae"])
-def test_mixed_precision_trains_as_well(tmp_path: Path, settings: AutoencoderSettings) -> None:
-    gpu = torch.device("cuda")
-    train(slices(), settings, tmp_path / "full", device=gpu)
-    model = train(slices(), settings, tmp_path / "mixed", device=gpu, mixed=True)
-    full, mixed = (read_training_log(str(tmp_path / name))[-1] for name in ("full", "mixed"))
-    assert full["loss"] != mixed["loss"]
-    assert mixed["loss"] == pytest.approx(full["loss"], rel=0.1)
-    assert {weight.dtype for weight in model.parameters()} == {torch.float32}
-
-
-@pytest.mark.parametrize("mixed", [False, True])
-def test_the_model_and_nothing_else_runs_in_the_precision_of_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mixed: bool
-) -> None:
-    """A stand-in of autocast: bfloat16 itself would kill the process on some processors."""
-    asked, inside, forwards = [], [], []
-
-    @contextmanager
-    def autocast(device: torch.device, enabled: bool) -> Iterator[None]:
-        asked.append((device.type, enabled))
-        inside.append(True)
-        yield
-        inside.pop()
-
-    forward, mse_loss = Autoencoder.forward, module.F.mse_loss
-
-    def watched_forward(self, x):
-        forwards.append(bool(inside))
-        return forward(self, x)
-
-    def watched_loss(*arguments, **settings):
-        if not torch.is_inference_mode_enabled() and arguments[0].shape[1] == 1:  # not the quantiser's own
-            assert not inside
-        return mse_loss(*arguments, **settings)
-
-    monkeypatch.setattr(module, "autocast", autocast)
-    monkeypatch.setattr(Autoencoder, "forward", watched_forward)
-    monkeypatch.setattr(module.F, "mse_loss", watched_loss)
-    train(slices(), SMALL.model_copy(update={"epochs": 1}), tmp_path, mixed=mixed)
-    assert set(asked) == {("cpu", mixed)}
-    assert len(forwards) == len(asked) == 3
-    assert all(forwards)
-
-
-def test_the_loss_of_a_model_of_few_digits_is_computed_in_float32(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What it reconstructs has few digits and, as float16, a range in which the sum of squares is infinite."""
-    forward = Autoencoder.forward
-
-    def coarse(self, x):
-        output = forward(self, x)
-        return output._replace(reconstruction=output.reconstruction.half())
-
-    mse_loss, kinds = module.F.mse_loss, set()
-
-    def watched_loss(made, *arguments, **settings):
-        kinds.add(made.dtype)
-        return mse_loss(made, *arguments, **settings)
-
-    once = SMALL.model_copy(update={"epochs": 1})
-    train(300 * slices(), once, tmp_path / "fine")
-    monkeypatch.setattr(Autoencoder, "forward", coarse)
-    monkeypatch.setattr(module.F, "mse_loss", watched_loss)
-    train(300 * slices(), once, tmp_path / "coarse")
-    fine, coarse_line = (read_training_log(str(tmp_path / name))[-1] for name in ("fine", "coarse"))
-    assert coarse_line["reconstruction"] == pytest.approx(fine["reconstruction"], rel=0.01)
-    assert coarse_line["reconstruction"] != fine["reconstruction"]
-    assert kinds == {torch.float32}
-
-
-@pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
-def test_a_compiled_model_trains_alike(tmp_path: Path) -> None:
-    once = SMALL.model_copy(update={"epochs": 1, "batch_size": 12})
-    train(slices(), once, tmp_path / "plain")
-    train(slices(), once, tmp_path / "compiled", compiled=True)
-    plain, compiled = (read_training_log(str(tmp_path / name))[-1] for name in ("plain", "compiled"))
-    assert compiled["loss"] == pytest.approx(plain["loss"], rel=0.01)
-
-
-def test_a_compiler_that_does_not_work_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CXX", "/nowhere/c++")
-    monkeypatch.setattr("torch._inductor.config.cpp.cxx", ("/nowhere/c++",))
-    with pytest.raises(EnvironmentProblem, match=r"denoise\.compile is true.*C\+\+ compiler.*false"):
-        train(slices(), SMALL, tmp_path, compiled=True)
 
 
 def test_the_seed_decides(tmp_path: Path) -> None:
@@ -290,16 +102,6 @@ def test_the_caller_s_random_numbers_are_left_alone(tmp_path: Path) -> None:
     torch.manual_seed(3)
     train(slices(), SMALL, tmp_path)
     assert torch.equal(torch.rand(4), expected)
-
-
-def test_other_settings_or_another_tensor_are_refused(tmp_path: Path) -> None:
-    train(slices(), SMALL, tmp_path)
-    with pytest.raises(CheckpointMismatch, match="its codebook_size is 16, not 32"):
-        train(slices(), SMALL.model_copy(update={"codebook_size": 32}), tmp_path)
-    with pytest.raises(CheckpointMismatch, match="another noisy tensor"):
-        train(slices(seed=1), SMALL, tmp_path)
-    with pytest.raises(CheckpointMismatch, match="its model is vqvae, not vae"):
-        train(slices(), CONTINUOUS, tmp_path)
 
 
 def test_the_loss_weighs_regularisation_by_alpha_and_reconstruction_by_the_variance(

@@ -1,0 +1,32 @@
+"""The section `privacy`: a weak promise is made by word only."""
+
+from collections.abc import Callable
+
+import pytest
+
+from vdr_spark.config import ReleaseConfig
+from vdr_spark.errors import InvalidConfig
+
+Small = Callable[..., ReleaseConfig]
+WORD = "privacy.accept_weak_promise=true"
+MUCH = "privacy.budget=1000"
+ESTIMATED = ("privacy.total_pings=null", "privacy.estimate_total={max_per_user: 9, share: 1/2}")
+
+
+@pytest.mark.parametrize("epsilon", ["10.01", "11", "1000"])
+def test_an_epsilon_above_ten_wants_a_word(small_config: Small, epsilon: str) -> None:
+    with pytest.raises(InvalidConfig) as refusal:
+        small_config(f"privacy.epsilon={epsilon}", MUCH)
+    for words in ("`epsilon` must be at most 10", "accept_weak_promise: true", "to 1. Lower epsilon"):
+        assert words in str(refusal.value)
+    assert small_config(f"privacy.epsilon={epsilon}", MUCH, WORD).privacy.accept_weak_promise
+
+
+def test_ten_wants_none(small_config: Small) -> None:
+    assert not small_config("privacy.epsilon=10", MUCH).privacy.accept_weak_promise
+
+
+def test_it_is_the_whole_release_that_is_weak(small_config: Small) -> None:
+    """Cells and N are protected together: 6 for each of them is 12."""
+    with pytest.raises(InvalidConfig, match=r"at most 10 .*received 12"):
+        small_config("privacy.epsilon=12", MUCH, *ESTIMATED)

@@ -1,0 +1,67 @@
+"""A further draw is announced with what it adds; a first one, a booked one and a refused one are not."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from fractions import Fraction
+
+import pytest
+
+from vdr_spark.privacy.accounting import BudgetRequest, Cap, Draw, Entry, State
+from vdr_spark.privacy.bill import Bill, prepare_bill
+
+TOTAL, CELLS = Draw("city-total-1", Fraction(1, 2), "total", ""), Draw("second-2", Fraction(3, 2), "cells", "")
+EARLIER = Draw("first-1", Fraction(2), "cells", "")
+REQUEST = BudgetRequest("city", (TOTAL, CELLS), Fraction(9), None, "")
+
+
+def entry(state: State, draw: Draw | None = None, epsilon: Fraction = Fraction(9), dataset: str = "city") -> Entry:
+    draw_id, price = (draw.draw_id, draw.epsilon) if draw else ("", epsilon)
+    return Entry(1, dataset, draw_id, state, price, datetime.now(UTC), "", "", "", None, "", "")
+
+
+GRANTED, RESERVED, SPENT = entry(State.GRANTED), entry(State.RESERVED, EARLIER), entry(State.SPENT, EARLIER)
+
+
+@pytest.mark.parametrize("earlier", [[RESERVED], [RESERVED, SPENT]], ids=["reserved", "spent"])
+def test_a_further_draw_is_added_up(earlier: list[Entry]) -> None:
+    bill = prepare_bill([GRANTED, *earlier], REQUEST)
+    assert bill == Bill("city", before=Fraction(2), added=Fraction(2), granted=Fraction(9))
+    for words in ("epsilon 2 is spent or reserved", "this adds 2", "the sum is then 4", "5 of 9 granted is left"):
+        assert words in str(bill)
+    assert "at up to 54.6 to 1" in str(bill)
+
+
+def test_the_sum_is_judged_not_the_addition() -> None:
+    assert "epsilon 12 is a weak promise" in str(Bill("city", Fraction(11), Fraction(1), Fraction(20)))
+    assert "epsilon 60 is no protection worth the name" in str(Bill("city", Fraction(59), Fraction(1), Fraction(99)))
+
+
+def test_what_is_booked_already_is_not_added_again() -> None:
+    """The estimate of N is shared: a release that finds it booked adds its cells alone."""
+    bill = prepare_bill([GRANTED, RESERVED, SPENT, entry(State.RESERVED, TOTAL)], REQUEST)
+    assert bill is not None
+    assert (bill.before, bill.added) == (Fraction(5, 2), Fraction(3, 2))
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        pytest.param([], id="a ledger that is not there yet"),
+        pytest.param([GRANTED], id="the first draw"),
+        pytest.param([GRANTED, entry(State.REFUSED, EARLIER)], id="a refusal before it"),
+        pytest.param([GRANTED, entry(State.RESERVED, EARLIER, dataset="other")], id="draws over others"),
+        pytest.param([GRANTED, entry(State.RESERVED, TOTAL)], id="the first draw, killed between its reservations"),
+        pytest.param(
+            [GRANTED, RESERVED, entry(State.RESERVED, TOTAL), entry(State.RESERVED, CELLS)], id="a run taken up"
+        ),
+        pytest.param([entry(State.GRANTED, epsilon=Fraction(3)), RESERVED], id="more than is left"),
+    ],
+)
+def test_nothing_to_tell(entries: list[Entry]) -> None:
+    assert prepare_bill(entries, REQUEST) is None
+
+
+def test_what_a_cap_will_refuse_is_not_announced() -> None:
+    cap = Cap(Fraction(3), 86_400)
+    capped = replace(entry(State.CAPPED, epsilon=cap.epsilon), window_seconds=cap.window_seconds)
+    assert prepare_bill([GRANTED, capped, RESERVED], REQUEST) is None

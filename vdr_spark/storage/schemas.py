@@ -1,0 +1,125 @@
+"""The Delta tables: their names, what their columns mean, and what they refuse. Known without Spark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: columns as (name, type, comment), CHECK constraints by name, and what its files are split by."""
+
+    name: str
+    comment: str
+    columns: tuple[tuple[str, str, str], ...]
+    constraints: dict[str, str]
+    partition: str | None = None
+
+    @property
+    def names(self) -> list[str]:
+        return [name for name, _, _ in self.columns]
+
+    @property
+    def schema(self) -> str:
+        """The columns as Spark's DDL writes them."""
+        return ", ".join(f"{name} {kind}" for name, kind, _ in self.columns)
+
+
+LEDGER = Table(
+    "ledger",
+    "What was granted, reserved and spent: one row per entry, written before any data are read, never changed.",
+    (
+        ("sequence", "BIGINT", "number of the entry; a number is given out once"),
+        ("dataset", "STRING", "whose people the epsilon protects"),
+        ("draw_id", "STRING", "the draw it is for; empty for a grant or a cap"),
+        ("state", "STRING", "granted, capped, reserved, spent or refused"),
+        ("epsilon", "STRING", "exact, as a decimal or a fraction"),
+        ("recorded_at", "TIMESTAMP", "when"),
+        ("configuration_hash", "STRING", "SHA-256 of the whole configuration"),
+        ("entry_hash", "STRING", "SHA-256 of this entry and the one before it: a chain that shows edits"),
+        ("purpose", "STRING", "of a draw: cells, or total, the number of all pings"),
+        ("window_seconds", "BIGINT", "of a cap: the stretch of time in which no more than its epsilon may be spent"),
+        ("tensor_sha256", "STRING", "of a spent draw: SHA-256 of the noisy numbers that were stored"),
+        ("identity_sha256", "STRING", "of a draw: SHA-256 of what it depends on; its id shows the beginning"),
+    ),
+    {"known_state": "state IN ('granted', 'capped', 'reserved', 'spent', 'refused')", "counted": "sequence >= 1"},
+)
+
+NOISY_SLICES = Table(
+    "noisy_slices",
+    "Time slices with their noise, the only thing that later stages read. For private use; safe where protected.",
+    (
+        ("draw_id", "STRING", "the draw, as in the ledger"),
+        ("slice", "INT", "number of the time slice; those of a second region follow those of the first"),
+        ("counts", "ARRAY<BIGINT>", "M * M noisy counts, rows from south to north, each from west to east"),
+        ("units_per_ping", "BIGINT", "of what the counts count: 1, or more where pings have weights"),
+        ("protected", "BOOLEAN", "false: the noise came from a test seed, anyone can take it away again"),
+    ),
+    {"slice_number": "slice >= 0"},
+    partition="draw_id",
+)
+
+RELEASES = Table(
+    "releases",
+    "One row per published release: what was promised, spent and done.",
+    (
+        ("release_id", "STRING", "names the release in `cells`"),
+        ("draw_id", "STRING", "the draw it is made from, as in the ledger"),
+        ("region", "STRING", "name of its box, where the draw has several; null where it has one"),
+        ("dataset", "STRING", "whose budget was spent"),
+        ("created", "TIMESTAMP", "when it was published"),
+        ("protected", "BOOLEAN", "false: made with a test seed, protects nobody"),
+        ("period_start", "TIMESTAMP", "start of the first slice"),
+        ("period_end", "TIMESTAMP", "end of the last slice"),
+        ("slice_seconds", "INT", "length of a slice"),
+        ("slices", "INT", "T, number of slices"),
+        ("cells_per_side", "INT", "M, rows and columns of the grid"),
+        ("south", "DOUBLE", "southern edge of the box, degrees"),
+        ("west", "DOUBLE", "western edge of the box, degrees"),
+        ("north", "DOUBLE", "northern edge of the box, degrees; not part of it"),
+        ("east", "DOUBLE", "eastern edge of the box, degrees; not part of it"),
+        ("privacy_unit", "STRING", "who is protected"),
+        ("mechanism", "STRING", "what noise was added"),
+        ("epsilon", "STRING", "privacy loss of the draw, exact"),
+        ("k", "BIGINT", "pings kept of each user"),
+        ("bounding", "STRING", "how they were chosen"),
+        ("total_pings", "BIGINT", "N, pings inside box and period: declared, or estimated for a share of epsilon"),
+        ("model", "STRING", "denoiser; where `auto` chose it, the one it chose"),
+        (
+            "estimated_rmse",
+            "DOUBLE",
+            "of a cell's count of kept pings, from the noisy tensor alone; null: too small to tell",
+        ),
+        ("gamma", "DOUBLE", "factor from pings kept to all pings"),
+        ("kappa", "DOUBLE", "share of a cell's deviation from what was expected that is released"),
+        ("code_version", "STRING", "of vdr-spark"),
+        ("configuration_hash", "STRING", "SHA-256 of the whole configuration"),
+        ("statement", "STRING", "the privacy statement, JSON"),
+        ("cells_sha256", "STRING", "SHA-256 of the released counts and deviations, as float32 in order of the cells"),
+        ("ledger_entry", "BIGINT", "number of the ledger's entry that says the draw was spent"),
+        ("ledger_entry_hash", "STRING", "its hash: a ledger that was replaced does not have it"),
+    ),
+    {"positive_gamma": "gamma > 0"},
+)
+
+CELLS = Table(
+    "cells",
+    "Released cells: estimated pings of all users, one row per cell and slice, empty ones too.",
+    (
+        ("release_id", "STRING", "see `releases`"),
+        ("slice", "INT", "number of the time slice"),
+        ("slice_start", "TIMESTAMP", "when it begins, an instant; the statement names the zone of answers"),
+        ("y", "INT", "row, from the south"),
+        ("x", "INT", "column, from the west"),
+        ("lat", "DOUBLE", "latitude of the centre of the cell, degrees; its pings lie anywhere in the cell"),
+        ("lon", "DOUBLE", "longitude of the centre of the cell, degrees; its pings lie anywhere in the cell"),
+        ("count", "DOUBLE", "estimated number of pings"),
+        ("deviation", "DOUBLE", "error bar, one standard deviation; null where the model gives none"),
+        ("protected", "BOOLEAN", "false: made with a test seed, protects nobody"),
+    ),
+    {
+        "cell_number": "slice >= 0 AND y >= 0 AND x >= 0",
+        "sane_deviation": "deviation IS NULL OR deviation >= 0",
+    },
+    partition="release_id",
+)

@@ -37,6 +37,10 @@ class StageMissing(VdrError):
     """A stage was asked for whose input no earlier stage has produced yet."""
 
 
+class SignalTooWeak(VdrError):
+    """A release whose noisy sums stand out from their noise by less than its configuration asks for."""
+
+
 class DamagedTable(VdrError):
     """A Delta table that cannot be read as it was written: files are missing, cut off, or changed."""
 

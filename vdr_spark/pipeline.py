@@ -103,5 +103,8 @@ class Pipeline:
     def _publish(self) -> bool:
         with spark_task(self.spark, self._progress, "publish: write Delta tables"):
             spent, entries = self.draws.require_spent(), self.draws.ledger.entries()
-            done = [publish(self.spark, release, spent, entries) for release in self.draws.releases()]
+            done = [
+                publish(self.spark, release, spent, entries, self.draws.signal(release))
+                for release in self.draws.releases()
+            ]
         return any(done)

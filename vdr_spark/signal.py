@@ -68,7 +68,7 @@ class Signal:
             )
         if self.contradicts_total:
             found.append(
-                f"the total contradicts N: {self.sentence()}, but privacy.total_pings says that there are "
-                f"{self.total_pings:,} pings inside box and period. The release is scaled to N and is too low by as much"
+                f"the total contradicts N: {self.sentence()}, but N says that there are {self.total_pings:,} pings "
+                "inside box and period. The release is scaled to N, and is too low by as much"
             )
         return found

@@ -55,7 +55,7 @@ def statement(
 
 
 def published_as(model: str) -> Published:
-    return Published(NOW, model, 1.5, 2.0, 0.5, "ab" * 32, "0.1.0", "cd" * 32)
+    return Published(NOW, model, 1.5, 5000.0, 300.0, 8, 7.0, None, 2.0, 0.5, "ab" * 32, "0.1.0", "cd" * 32)
 
 
 def test_fields_are_the_registrys(small_config: Small) -> None:

@@ -145,11 +145,21 @@ def _differences(found: object, expected: object, where: str) -> Iterator[str]:
         yield where
 
 
+def _check_total(it: Subject) -> str:
+    signal = it.draws.signal(it.release)
+    if signal.contradicts_total:
+        raise CheckFailed("; ".join(signal.warnings()))
+    if signal.drowns:
+        raise CannotTell("; ".join(signal.warnings()))
+    return f"N does not contradict it: {signal.sentence()}"
+
+
 CHECKS: dict[str, Check] = {
     "protected": _check_protected,
     "ledger": _check_ledger,
     "noisy tensor": _check_tensor,
     "noise": _check_noise,
+    "total": _check_total,
     "released cells": _check_cells,
     "release": _check_row,
     "statement": _check_statement,

@@ -57,6 +57,12 @@ class ReleaseConfig(Section):
     privacy: PrivacySettings = Field(description="who is protected, how strongly")
     denoise: DenoiseSettings = Field(default=DenoiseSettings(), description="how noise is taken out again")
     refine: RefineSettings = Field(default=RefineSettings(), description="from kept to all pings")
+    least_signal: float | None = Field(
+        default=None,
+        gt=0,
+        description="refuse to publish a release whose noisy total is fewer deviations of its noise above zero; "
+        "unset: publish it with a warning",
+    )
     about: AboutSettings = Field(default=AboutSettings(), description="who publishes, what for")
     spark: SparkSettings = Field(default=SparkSettings(), description="the session")
 

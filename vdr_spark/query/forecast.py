@@ -75,8 +75,8 @@ def forecast(release: Release, box: Box, horizon: int, method: str = "theta") ->
     else:
         ahead = METHODS[method](series, _season(release.grid), horizon)
     mean = np.maximum(ahead.mean, 0.0)
-    # A denoised series is smoother than the pings it stands for: the band allows for their chance (Poisson), and for the
-    # error of what was released.
+    # A denoised series is smoother than the pings it stands for: the band allows for their chance (Poisson), and for
+    # the error of what was released.
     deviation = box_deviation(release, box)
     error = 0.0 if deviation is None else float(np.mean(deviation**2))
     half = _NORMAL_95 * np.sqrt(np.maximum(ahead.variance, mean) + error)

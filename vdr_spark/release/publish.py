@@ -8,6 +8,7 @@ copies of what the row says, and are written again where they are missing.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -15,34 +16,39 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from vdr_spark.errors import StageMissing
+from vdr_spark.errors import SignalTooWeak, StageMissing
 from vdr_spark.plan import ReleasePlan
 from vdr_spark.privacy.accounting import Entry
 from vdr_spark.release.cells import cell_rows
 from vdr_spark.release.statement import PRIVACY_UNIT, Published, write_statement
 from vdr_spark.release.statement_page import statement_page
 from vdr_spark.release.views import read_back
+from vdr_spark.signal import Signal
 from vdr_spark.storage.files import as_json, exists, read_json, write_text
 from vdr_spark.storage.schemas import CELLS, RELEASES, Table
 from vdr_spark.storage.tables import append_once, create_if_missing, read_partition
 from vdr_spark.storage.tensor_file import checksum
 from vdr_spark.workers import in_worker
 
+logger = logging.getLogger(__name__)
 
-def publish(spark: SparkSession, release: ReleasePlan, spent: Entry, entries: Sequence[Entry]) -> bool:
+
+def publish(spark: SparkSession, release: ReleasePlan, spent: Entry, entries: Sequence[Entry], signal: Signal) -> bool:
     """Write a release into the tables; False where it is published already.
 
-    `spent` is the ledger's entry that paid for its draw, `entries` are all of the ledger's.
+    `spent` is the ledger's entry that paid for its draw, `entries` are all of the ledger's, `signal` is what the noisy
+    sums say. What drowns is published with a warning, or refused where the configuration says so.
     """
     if is_published(spark, release):
         _write_statement_files(spark, release)
         return False
     if not exists(release.folder.refined):
         raise StageMissing(f"release {release.release_id} has no refined tensor yet; run `vdr refine` first")
+    _require_signal(release, signal)
     refined = spark.read.option("__globPaths__", "false").parquet(release.folder.refined)  # a name, no pattern
     expand = in_worker(cell_rows(release.grid, release.release_id, release.protected))
     _append(refined.mapInArrow(expand, CELLS.schema), release, CELLS)
-    row = describe_release(release, _look_at_cells(spark, release), entries, spent)
+    row = describe_release(release, _look_at_cells(spark, release, signal), entries, spent)
     frame = spark.createDataFrame([tuple(row[name] for name in RELEASES.names)], RELEASES.schema)
     _append(frame, release, RELEASES)
     _write_statement_files(spark, release)
@@ -72,7 +78,19 @@ def _append(frame: DataFrame, release: ReleasePlan, table: Table) -> None:
     append_once(frame, path, table, f"release:{release.release_id}")
 
 
-def _look_at_cells(spark: SparkSession, release: ReleasePlan) -> Published:
+def _require_signal(release: ReleasePlan, signal: Signal) -> None:
+    """Warn of what readers would take for counts and is noise; refuse it below what the configuration asks for."""
+    least = release.config.least_signal
+    if least is not None and signal.strength < least:
+        raise SignalTooWeak(
+            f"least_signal must be reached for a release to be published: {least:g} deviations of the noise, and "
+            f"{signal.sentence()}, which is {signal.strength:.3g}. Nothing was published; what was spent stays spent"
+        )
+    for warning in signal.warnings():
+        logger.warning(warning)
+
+
+def _look_at_cells(spark: SparkSession, release: ReleasePlan, signal: Signal) -> Published:
     """Return what is known only now: how it was made, and the sum of the cells in the table.
 
     Of what is in the table: an earlier run may have written it, before it was killed.
@@ -83,6 +101,11 @@ def _look_at_cells(spark: SparkSession, release: ReleasePlan) -> Published:
         created=datetime.now(UTC),
         model=denoising["model"] + ("+fusion" if denoising["fusion"] else ""),
         estimated_rmse=denoising["estimated_rmse"],
+        noisy_total=signal.total,
+        noisy_total_deviation=signal.deviation,
+        slices_told=signal.slices_told,
+        noise_deviation=release.noise.deviation * refinement["gamma"],
+        sum_errors=None if refinement["sum_errors"] is None else refinement["sum_errors"]["spreads"],
         gamma=refinement["gamma"],
         kappa=refinement["kappa"],
         cells_sha256=checksum(*cells),

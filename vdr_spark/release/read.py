@@ -18,6 +18,7 @@ from vdr_spark.storage.delta_files import column_values, is_delta_table, read_ba
 from vdr_spark.storage.paths import absolute
 from vdr_spark.storage.places import OutputFolder
 from vdr_spark.storage.schemas import CELLS, RELEASES, Table
+from vdr_spark.sum_errors import Spread, SumErrors
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,7 +51,12 @@ def _promise(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a row of `releases` says of a release beside its cells."""
     names = ("protected", "k", "dataset", "created", "model", "region", "estimated_rmse")
     exact = {"epsilon": Fraction(row["epsilon"]), "statement": json.loads(row["statement"])}
-    return {name: row[name] for name in names} | exact
+    return {name: row[name] for name in names} | exact | {"sum_errors": _sum_errors(row)}
+
+
+def _sum_errors(row: Mapping[str, Any]) -> SumErrors | None:
+    spreads = row["sum_errors"]
+    return None if spreads is None else SumErrors(row["noise_deviation"], tuple(Spread(**of) for of in spreads))
 
 
 def _grid(row: Mapping[str, Any]) -> Grid:

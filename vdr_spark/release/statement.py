@@ -18,6 +18,7 @@ from vdr_spark.epsilon import GOOD_PRACTICE, NO_PROTECTION, find_weakness, in_br
 from vdr_spark.pings.layouts import LAYOUTS
 from vdr_spark.plan import ReleasePlan
 from vdr_spark.privacy.accounting import Account, Entry, State, balance
+from vdr_spark.signal import Signal
 
 PRIVACY_UNIT = "user"
 ADJACENCY = "two data sets that differ by all the pings of one user, added or removed"
@@ -31,11 +32,22 @@ class Published:
     created: datetime
     model: str
     estimated_rmse: float | None
+    noisy_total: float
+    noisy_total_deviation: float
+    slices_told: int
+    noise_deviation: float
+    sum_errors: list[dict[str, Any]] | None
     gamma: float
     kappa: float
     cells_sha256: str
     code_version: str
     configuration_hash: str
+
+    def signal(self, release: ReleasePlan) -> Signal:
+        """Return how far the noisy sums stand out from their noise."""
+        return Signal(
+            self.noisy_total, self.noisy_total_deviation, release.grid.slices, self.slices_told, release.total_pings
+        )
 
     @property
     def has_error_bars(self) -> bool:
@@ -72,6 +84,8 @@ def _deployment(
     accuracy = "not estimated: smaller than can be told"
     if published.estimated_rmse is not None:
         accuracy = f"root mean squared error of a cell's kept pings: {published.estimated_rmse:.3g}"
+    signal = published.signal(release)
+    accuracy = ". ".join([accuracy, *(signal.warnings() or [signal.sentence()])])
     return {
         "basic": {
             "name": release.release_id,

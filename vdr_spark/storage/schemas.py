@@ -90,6 +90,21 @@ RELEASES = Table(
             "DOUBLE",
             "of a cell's count of kept pings, from the noisy tensor alone; null: too small to tell",
         ),
+        ("noisy_total", "DOUBLE", "sum of the noisy counts, in kept pings"),
+        ("noisy_total_deviation", "DOUBLE", "standard deviation of the noise in it"),
+        ("slices_told", "INT", "slices whose noisy sums stand out from their noise by three deviations"),
+        (
+            "noise_deviation",
+            "DOUBLE",
+            "of one cell without denoising, in released pings: q of a box is this * sqrt(cells)",
+        ),
+        (
+            "sum_errors",
+            "ARRAY<STRUCT<side: INT, slices: INT, spread: DOUBLE>>",
+            "of sums over squares of so many cells a side and so many slices: with u = spread * count / q, the "
+            "variance is the larger of q * q * u / (1 + u) and the sum of squared deviations; null: cells err "
+            "independently",
+        ),
         ("gamma", "DOUBLE", "factor from pings kept to all pings"),
         ("kappa", "DOUBLE", "share of a cell's deviation from what was expected that is released"),
         ("code_version", "STRING", "of vdr-spark"),

@@ -14,6 +14,13 @@ from vdr_spark.storage.tensor_file import Tensor
 Small = Callable[..., ReleaseConfig]
 
 
+def holding(total: float, prior: float | None) -> Tensor:
+    """A denoised tensor whose counts, and prior, sum to this."""
+    counts, expected = (None if of is None else np.full((1, 2, 2), of / 4, np.float32) for of in (total, prior))
+    assert counts is not None
+    return Tensor(counts, np.zeros_like(counts), expected, expected)
+
+
 def release_of(config: ReleaseConfig) -> ReleasePlan:
     return make_plan(config).releases(config.privacy.total_pings or 0)[0]
 
@@ -37,7 +44,7 @@ def test_gamma_by_hand(small_config: Small) -> None:
     plan = release_of(small_config(*settings, "refine.method=gamma"))
     m, n = plan.grid.size, 400.0
     expected = n * 1000 * 0.01 / (2 * m * 200**2 + 0.99 * n + 0.01 * n * n)  # 2 k**2 / epsilon**2, as in the paper
-    assert choose_refinement(plan, n, 1000.0, has_prior=False).factor == pytest.approx(expected, rel=1e-4)
+    assert choose_refinement(plan, n, 1000.0, holding(77.0, None)).factor == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize(("total", "expected"), [(-50.0, 1.0), (300.0, 300.0), (5000.0, 1000.0)])
@@ -46,16 +53,16 @@ def test_pings_kept_stays_within_what_is_possible(total: float, expected: float)
 
 
 @pytest.mark.parametrize(
-    ("method", "expected"), [("ratio", Refinement(2.5)), ("calibrated", Refinement(2.5, 0.4**0.5))], ids=str
+    ("method", "expected"), [("ratio", Refinement(2.0)), ("calibrated", Refinement(2.5, 0.5))], ids=str
 )
 def test_factor_and_kappa_by_method(small_config: Small, method: str, expected: Refinement) -> None:
     plan = release_of(small_config(f"refine.method={method}"))
-    assert choose_refinement(plan, 400.0, 1000.0, has_prior=True) == expected
+    assert choose_refinement(plan, 250.0, 1000.0, holding(500.0, 300.0)) == expected  # pulled to 400, halfway
 
 
 def test_the_paper_s_factor_leaves_deviations_from_the_prior_alone(small_config: Small) -> None:
     plan = release_of(small_config("refine.method=gamma"))
-    assert choose_refinement(plan, 400.0, 1000.0, has_prior=True).kappa == 1
+    assert choose_refinement(plan, 400.0, 1000.0, holding(500.0, 300.0)).kappa == 1
 
 
 def test_kappa_is_one_where_all_pings_are_kept() -> None:
@@ -74,7 +81,7 @@ def test_chance_of_what_was_kept_is_taken_back_and_widens_the_error_bars() -> No
 
 def test_without_a_prior_counts_are_scaled_only(small_config: Small) -> None:
     plan = release_of(small_config("refine.method=calibrated"))
-    assert choose_refinement(plan, 400.0, 1000.0, has_prior=False) == Refinement(2.5)
+    assert choose_refinement(plan, 400.0, 1000.0, holding(500.0, None)) == Refinement(2.0)
     counts = np.array([[[3.0]]], np.float32)
     refined = Refinement(4.0).apply(Tensor(counts, counts))
     assert refined.counts[0, 0, 0] == 12

@@ -105,7 +105,7 @@ def _check_made_of(tensor: Tensor, spark: SparkSession, config: ReleaseConfig) -
         noisy, plan.noise, grid.slices_per_day, config.denoise, plan.folder.root, NullProgress()
     )
     kept = estimate_kept(float(noisy.sum(dtype=np.float64)), plan.total_pings)
-    refinement = choose_refinement(plan, kept, plan.total_pings, has_prior=denoised.prior is not None)
+    refinement = choose_refinement(plan, kept, plan.total_pings, denoised)
     expected = refinement.apply(denoised)
     released = read_release(config.output, release_id_of(config))
     np.testing.assert_allclose(released.counts, expected.counts, rtol=1e-4, atol=1e-4)

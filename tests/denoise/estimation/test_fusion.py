@@ -73,8 +73,10 @@ def test_the_calibrated_prior_has_the_mean_of_what_was_counted() -> None:
     assert fused.prior.sum() == pytest.approx(noisy.sum(), rel=0.1)
     busy = prior > np.quantile(prior, 0.9)
     assert fused.prior[busy].sum() == pytest.approx(noisy[busy].sum(), rel=0.1)
-    # What is left after seeing the count can only be less than before.
-    assert (fused.deviation[busy] < 1.05 * fused.prior_deviation[busy]).mean() > 0.85
+    # What is left after seeing the count is less than before: on average always, and for most cells.
+    assert fused.deviation is not None
+    assert np.mean(fused.deviation[busy] ** 2) < 0.3 * np.mean(fused.prior_deviation[busy] ** 2)
+    assert (fused.deviation[busy] < 1.05 * fused.prior_deviation[busy]).mean() > 0.8
 
 
 def test_steady_cells_follow_the_model_and_volatile_ones_their_count() -> None:

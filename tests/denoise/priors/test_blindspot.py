@@ -13,7 +13,7 @@ from vdr_spark.config.denoise import BlindspotSettings
 from vdr_spark.denoise.networks.checkpoint import read_training_log
 from vdr_spark.denoise.networks.unet import BlindspotNetwork
 from vdr_spark.denoise.priors import blindspot as module
-from vdr_spark.denoise.priors.blindspot import blindspot_prior
+from vdr_spark.denoise.priors.blindspot import predict_blindspot, train_blindspot
 from vdr_spark.denoise.priors.features import Features
 from vdr_spark.denoise.priors.ridge import fit_ridge, ridge_prior
 from vdr_spark.errors import CheckpointMismatch
@@ -32,7 +32,9 @@ def short_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def prior_of(noisy: np.ndarray, folder: Path, settings: BlindspotSettings = SMALL) -> np.ndarray:
     features = Features(noisy, NOISE, 4.0)
-    return blindspot_prior(noisy, NOISE, features, fit_ridge(features, noisy, NOISE), settings, str(folder), CPU)
+    ridge = fit_ridge(features, noisy, NOISE)
+    network = train_blindspot(noisy, NOISE, features, ridge, settings, str(folder), CPU)
+    return predict_blindspot(network, features, ridge, CPU)
 
 
 def test_features_of_the_own_slice_do_not_travel_from_cell_to_cell() -> None:

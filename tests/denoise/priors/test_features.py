@@ -20,7 +20,7 @@ def test_no_feature_knows_the_cells_own_noise(slices: int) -> None:
     for feature in seen:
         scaled = np.arcsinh(feature)  # else the hot spot alone would speak
         correlation = np.corrcoef(scaled.ravel(), noise.ravel())[0, 1]
-        assert abs(correlation) < 0.03  # weights of slices are fitted to all cells: each has its little share
+        assert abs(correlation) < 4 / np.sqrt(noise.size)  # weights are fitted elsewhere: not even a little share
 
 
 def test_features_of_the_own_slice_are_about_the_cells_around() -> None:

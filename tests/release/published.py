@@ -42,5 +42,7 @@ def release_row(release: Release) -> dict[str, object]:
         "k": release.k,
         "model": release.model,
         "estimated_rmse": release.estimated_rmse or 0.5,
+        "noise_deviation": 3.0,
+        "sum_errors": [{"side": 1, "slices": 1, "spread": 0.25}],
         "statement": json.dumps(release.statement),
     }

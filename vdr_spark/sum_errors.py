@@ -3,12 +3,12 @@
 The error of a cell is one thing, that of a sum another: a denoiser that expects too much of a place does so in all its
 cells and slices, and such errors add up. So a release carries, for squares of several sizes, in one slice and in all,
 how far their sums are off, judged from the noisy tensor alone. With q the deviation of the noise that a box would have
-without denoising, S the released count and a the *spread* at the box's size,
+without denoising, S the released count, a the *spread* and c the *ceiling* at the box's size,
 
-    variance  =  q^2 u / (1 + u),   u = a S / q,
+    variance  =  c q^2 u / (1 + u),   u = a S / q,
 
 and never less than what the cells' own variances add up to. Where little is counted the sum is known far better than by
-the noisy counts; where much is, it is known as well as by them.
+the noisy counts; where much is, it is known about as well as by them, and c is 1 or a little more.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ class Spread:
     side: int
     slices: int
     spread: float
+    ceiling: float = 1.0  # of the variance, relative to that of the noise
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,9 @@ class SumErrors:
         """
         cells, slices = np.maximum(cells, 1e-9), np.maximum(slices, 1e-9)
         noise = self.noise_deviation * np.sqrt(cells)
-        ratio = self._spread(np.sqrt(cells / slices), slices) * np.maximum(counts, 0) / np.maximum(noise, 1e-300)
-        found: Floats = np.maximum(own, noise**2 * ratio / (1 + ratio))
+        sides = np.sqrt(cells / slices)
+        ratio = self._at("spread", sides, slices) * np.maximum(counts, 0) / np.maximum(noise, 1e-300)
+        found: Floats = np.maximum(own, self._at("ceiling", sides, slices) * noise**2 * ratio / (1 + ratio))
         return found
 
     def deviation(self, cells: float, slices: float, count: float, own: float) -> float:
@@ -58,10 +60,10 @@ class SumErrors:
         parts = (np.array([value], dtype=np.float64) for value in (cells, slices, count, own))
         return math.sqrt(float(self.variance(*parts)[0]))
 
-    def _spread(self, sides: Floats, slices: Floats) -> Floats:
-        """Return the spread at any size: between those that are known, by straight lines in logarithms."""
+    def _at(self, name: str, sides: Floats, slices: Floats) -> Floats:
+        """Return spread or ceiling at any size: between those that are known, by straight lines in logarithms."""
         known_slices = sorted({of.slices for of in self.spreads})
-        rows = np.stack([self._along_sides(sides, number) for number in known_slices])  # (numbers, ...)
+        rows = np.stack([self._along_sides(name, sides, number) for number in known_slices])  # (numbers, ...)
         if len(known_slices) == 1:
             along: Floats = np.exp(rows[0])
             return along
@@ -70,8 +72,8 @@ class SumErrors:
         between: Floats = np.exp((1 - weight) * rows[0] + weight * rows[-1])
         return between
 
-    def _along_sides(self, sides: Floats, slices: int) -> Floats:
-        known = sorted((of.side, of.spread) for of in self.spreads if of.slices == slices)
+    def _along_sides(self, name: str, sides: Floats, slices: int) -> Floats:
+        known = sorted((of.side, getattr(of, name)) for of in self.spreads if of.slices == slices)
         x, y = (np.log([pair[place] for pair in known]) for place in (0, 1))
         logs: Floats = np.interp(np.log(sides), x, y)
         return logs

@@ -154,6 +154,12 @@ def _describe_noise(plan: Plan) -> list[str]:
         lines.append(f"  scale k / epsilon, with {_describe_k(plan)}, epsilon {privacy.cells_epsilon}")
     if plan.declared_total is not None:
         lines.append(f"  pings in the mean cell before bounding: {plan.declared_total / plan.cells:.3g}")
+        if noise is not None:
+            total, of_slice = (noise.deviation * math.sqrt(cells) for cells in (plan.cells, plan.cells / plan.slices))
+            lines.append(
+                f"  noise of the sum over a slice: deviation {of_slice:,.0f}; of the total: {total:,.0f}, "
+                f"beside at most {plan.declared_total:,} pings that are kept"
+            )
     if privacy.estimate_total is not None:
         most = privacy.estimate_total.max_per_user
         scale = float(most / privacy.total_epsilon)

@@ -26,6 +26,7 @@ def test_the_examples_contradict_nothing(name: str) -> None:
     [
         (["privacy.k=7000"], "privacy.k (7,000) is larger than privacy.total_pings (6,000)"),
         (["privacy={epsilon: 6, k: 20, estimate_total: {max_per_user: 5}}"], "max_per_user (5) is smaller than k (20)"),
+        (["privacy.epsilon=0.01"], "the signal will drown: the noise of all 2,048 cells together"),
         (["synth.pings=9000"], "synth.pings (9,000) and privacy.total_pings (6,000) disagree"),
         (["period.end=2020-01-12", "period.slice=5h"], "period.slice (18000 s) does not divide a day"),
         (["refine.method=gamma"], "`gamma` shrinks counts because noise is in them"),
@@ -43,7 +44,7 @@ def test_a_person_is_warned(small_config: Small) -> None:
 
 
 @pytest.mark.parametrize(
-    "override", ["period.slice=1h", "period.slice=30min", "period.slice=1d", "privacy.k=6000", "synth.pings=6200"]
+    "override", ["period.slice=1h", "period.slice=30min", "period.slice=1d", "privacy.k=60", "synth.pings=6200"]
 )
 def test_what_does_not(small_config: Small, override: str) -> None:
     assert found_in(small_config(override)) == []

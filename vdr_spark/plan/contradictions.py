@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -9,13 +10,22 @@ if TYPE_CHECKING:
     from vdr_spark.plan.plan import Plan
 
 _FEW_PERCENT = 0.05
+_SURE = 3.0  # deviations of the noise above which something is there
 _DAY = 86_400  # seconds
 _ANTARCTIC = -60.0  # degrees; nobody lives south of it
 
 
 def find_contradictions(plan: Plan) -> Iterator[str]:
     """Yield in sentences what contradicts itself, by settings alone."""
-    for look in (_look_at_bounds, _look_at_generated_pings, _look_at_slices, _look_at_refinement, _look_at_places):
+    looks = (
+        _look_at_bounds,
+        _look_at_signal,
+        _look_at_generated_pings,
+        _look_at_slices,
+        _look_at_refinement,
+        _look_at_places,
+    )
+    for look in looks:
         yield from look(plan)
 
 
@@ -30,6 +40,19 @@ def _look_at_bounds(plan: Plan) -> Iterator[str]:
         yield (
             f"privacy.estimate_total.max_per_user ({estimate.max_per_user:,}) is smaller than k ({k:,}): N would count "
             "fewer pings of a user than the cells do. Raise it."
+        )
+
+
+def _look_at_signal(plan: Plan) -> Iterator[str]:
+    noise, total = plan.known_noise, plan.declared_total
+    if noise is None or total is None:
+        return
+    deviation = noise.deviation * math.sqrt(plan.cells)
+    if total < _SURE * deviation and (plan.known_k or 0) <= total:
+        yield (
+            f"the signal will drown: the noise of all {plan.cells:,} cells together has a deviation of "
+            f"{deviation:,.0f} pings, and there are {total:,} in all, of which k keeps some. Even the total could not "
+            "be told from zero: use a larger epsilon, a smaller k, a coarser grid or fewer slices."
         )
 
 

@@ -60,6 +60,23 @@ def test_factor_and_kappa_by_method(small_config: Small, method: str, expected: 
     assert choose_refinement(plan, 250.0, 1000.0, holding(500.0, 300.0)) == expected  # pulled to 400, halfway
 
 
+@pytest.mark.parametrize("method", ["ratio", "calibrated"])
+@pytest.mark.parametrize("kept", [40.0, 250.0, 1000.0])
+def test_a_release_sums_to_all_pings(small_config: Small, method: str, kept: float) -> None:
+    """Whatever the denoised counts and the prior sum to, and however far one is pulled towards the other."""
+    plan, rng = release_of(small_config(f"refine.method={method}")), np.random.default_rng(0)
+    counts, prior = (rng.gamma(0.3, size, (3, 20, 20)).astype(np.float32) for size in (2.0, 5.0))
+    denoised = Tensor(counts, np.sqrt(counts), prior, np.sqrt(prior))
+    refinement = choose_refinement(plan, kept, 1000.0, denoised)
+    assert (refinement.kappa < 1) == (method == "calibrated" and kept < 1000)
+    assert refinement.apply(denoised).counts.sum(dtype=np.float64) == pytest.approx(1000, rel=1e-5)
+
+
+def test_an_empty_tensor_is_not_divided_by(small_config: Small) -> None:
+    plan = release_of(small_config("refine.method=calibrated"))
+    assert choose_refinement(plan, 250.0, 1000.0, holding(0.0, 0.0)).factor == 1000
+
+
 def test_the_paper_s_factor_leaves_deviations_from_the_prior_alone(small_config: Small) -> None:
     plan = release_of(small_config("refine.method=gamma"))
     assert choose_refinement(plan, 400.0, 1000.0, holding(500.0, 300.0)).kappa == 1

@@ -83,6 +83,27 @@ def test_boxes_are_centred_at_pings_in_proportion_to_counts() -> None:
     assert middles[at_first].mean(axis=0) == pytest.approx((4, 4), abs=0.03)
 
 
+def test_a_question_about_all_slices_is_the_sum_of_its_slices(truth: np.ndarray) -> None:
+    queries = range_queries(truth, grid(40, 3), seed=3, count=300, all_slices=True)
+    assert queries.slices is None
+    boxes = zip(queries.south, queries.north, queries.west, queries.east, strict=True)
+    expected = [truth[:, south:north, west:east].sum() for south, north, west, east in boxes]
+    np.testing.assert_allclose(queries.answers(truth), expected)
+
+
+def test_anywhere_is_anywhere() -> None:
+    truth = np.zeros((4, 40, 40))
+    truth[1, 3, 3] = 1
+    at_pings, anywhere = (range_queries(truth, grid(40, 4), 9, 4000, anywhere=of) for of in (False, True))
+    assert set(at_pings.slices) == {1}
+    assert np.bincount(anywhere.slices, minlength=4).min() > 850
+    for low, high in ((anywhere.south, anywhere.north), (anywhere.west, anywhere.east)):
+        assert (low < high).all()
+        assert np.histogram((low + high) / 2, bins=4, range=(0, 40))[0].min() > 850
+    assert (at_pings.answers(truth) == 1).all()
+    assert anywhere.answers(truth).sum() < 20
+
+
 def test_hot_spot_thresholds_are_high_percentiles_of_the_true_slice() -> None:
     truth = np.zeros((2, 50, 50))
     truth[0, :2, 0] = 1  # so few pings that the percentile is zero

@@ -6,6 +6,7 @@ import pytest
 from vdr_spark.errors import InvalidQuery
 from vdr_spark.grid import Box
 from vdr_spark.query import range_count
+from vdr_spark.sum_errors import Spread, SumErrors
 
 MIDNIGHT = datetime(2020, 1, 7, tzinfo=UTC)
 LAYERS = [[[1, 2], [3, 4]], [[10, 20], [30, 40]]]  # rows from the south
@@ -53,6 +54,18 @@ def test_deviation_adds_variances_of_covered_shares(make_release) -> None:
     half = range_count(release, Box(0, 0, 0.25, 1)).deviation  # half of both southern cells
     assert half == pytest.approx(2.5)
     assert range_count(release, Box(0, 0, 1, 1), None, hours(1.5)).deviation == pytest.approx(2.5)
+
+
+def test_deviation_of_a_sum_is_that_of_its_size_where_the_release_knows_it(make_release) -> None:
+    """Never less than what independent errors of the cells add up to."""
+    errors = SumErrors(10.0, (Spread(1, 1, 0.5), Spread(2, 1, 0.5), Spread(1, 2, 2.0), Spread(2, 2, 2.0)))
+    small, large = (make_release(LAYERS, deviation=np.full((2, 2, 2), of), sum_errors=errors) for of in (0.1, 20.0))
+    everything = range_count(small, Box(0, 0, 1, 1))  # 110 pings in 8 cells of 2 slices
+    assert everything.deviation == pytest.approx(errors.deviation(8, 2, 110.0, 8 * 0.01))
+    assert everything.deviation > 3 * 0.1 * 8**0.5
+    half = range_count(small, Box(0, 0, 0.5, 1), hours(3), hours(4.5))  # of the second slice; 30 pings in two cells
+    assert half.deviation == pytest.approx(errors.deviation(1, 0.5, 15.0, 2 * 0.05**2))
+    assert range_count(large, Box(0, 0, 1, 1)).deviation == pytest.approx(20 * 8**0.5)
 
 
 def test_edges_of_the_release_may_be_off_by_rounding_only(make_release) -> None:

@@ -5,10 +5,12 @@ import pytest
 
 from tests.denoise.laplace import laplace_noise
 from tests.denoise.priors.test_temporal import city, with_noise
+from vdr_spark.denoise.estimation.blocks import Level
 from vdr_spark.denoise.estimation.fusion import fuse
 from vdr_spark.denoise.priors.features import Features
 from vdr_spark.denoise.priors.ridge import fit_ridge, ridge_prior
 from vdr_spark.denoise.priors.temporal import temporal_prior
+from vdr_spark.denoise.statistics.folds import Folds
 
 NOISE = laplace_noise(8.0)
 
@@ -47,6 +49,67 @@ def test_it_is_blind() -> None:
     prior = prior_of(noisy)
     learnt = 2 * np.mean((noisy - truth) * (prior - truth))
     assert abs(learnt) < 0.01 * NOISE.variance
+
+
+def small_town(cells: int) -> np.ndarray:
+    """Mostly sea, and many slices: where weights that follow the noise show most."""
+    rows, columns = np.mgrid[:cells, :cells] / cells
+    rate = 8 * np.exp(-((rows - 0.4) ** 2 + (columns - 0.55) ** 2) * 288)
+    rhythm = 1 + 0.6 * np.sin(np.arange(24))
+    return np.random.default_rng(0).poisson(rhythm[:, None, None] * rate).astype(np.float32)
+
+
+def own_noise_by_bin(predicted: np.ndarray, noise: np.ndarray, bins: int = 20) -> np.ndarray:
+    """The mean noise in each quantile bin of predictions, in its standard errors. (bins,)"""
+    edges = np.quantile(predicted, np.arange(1, bins) / bins)
+    place = np.searchsorted(edges, predicted.ravel(), side="right")
+    total, squares = (np.bincount(place, noise.ravel() ** power, minlength=bins) for power in (1, 2))
+    return total / np.sqrt(squares)
+
+
+@pytest.fixture(scope="module")
+def town() -> tuple[np.ndarray, np.ndarray]:
+    """The truth, and the noisy tensor."""
+    truth = small_town(96)
+    return truth, with_noise(truth, seed=3)
+
+
+@pytest.fixture(scope="module")
+def features(town: tuple[np.ndarray, np.ndarray]) -> Features:
+    return Features(town[1], NOISE, 8.0)
+
+
+def test_no_prediction_leans_towards_the_cells_own_noise(
+    town: tuple[np.ndarray, np.ndarray], features: Features
+) -> None:
+    """In no bin: over millions of empty cells the least would add up."""
+    truth, noisy = town
+    prior = ridge_prior(features, fit_ridge(features, noisy, NOISE))
+    assert abs(own_noise_by_bin(prior, noisy - truth)).max() < 4
+
+
+def test_what_the_other_slices_expect_leans_towards_the_noise_of_no_block(
+    town: tuple[np.ndarray, np.ndarray], features: Features
+) -> None:
+    """Sums over districts neither; those of the ridge prior may, which looks at the cells around in the same slice."""
+    noise = town[1] - town[0]
+    assert abs(own_noise_by_bin(features.expected, noise)).max() < 4
+    sums = (Level(8, 1).sums(of) for of in (features.expected, noise))
+    assert abs(own_noise_by_bin(*sums)).max() < 4
+
+
+def test_weights_that_were_fitted_on_the_cell_itself_are_found_out(
+    town: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That is what the folds are for: the two tests above can fail."""
+    monkeypatch.setattr(Folds, "elsewhere", lambda folds, *_: np.ones_like(folds.of_cell, bool))
+    noise, expected = town[1] - town[0], Features(town[1], NOISE, 8.0).expected
+    cells = own_noise_by_bin(expected, noise)
+    blocks = own_noise_by_bin(*(Level(8, 1).sums(of) for of in (expected, noise)))
+    for found in (cells, blocks):
+        assert found[0] < -4  # low where the noise was low
+        assert found[-1] > 3
+        assert abs(found).max() > 6
 
 
 @pytest.mark.parametrize("shape", [(1, 12, 12), (2, 9, 9), (3, 2, 2), (5, 16, 16)], ids=str)

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from vdr_spark.denoise.statistics.local_mean import local_mean, local_mean_excluding_self, remaining_variance
+from vdr_spark.denoise.statistics.local_mean import (
+    local_mean,
+    local_mean_excluding_self,
+    remaining_variance,
+    wide_local_mean,
+)
 
 
 @pytest.mark.parametrize("width", [0.6, 1.0, 4.0, 12.0])
@@ -32,3 +37,20 @@ def test_noise_left_is_the_variance_of_the_mean(width: float) -> None:
         assert local_mean_excluding_self(noise, width).var() == pytest.approx(
             remaining_variance(width, with_self=False), rel=0.15
         )
+
+
+@pytest.mark.parametrize("side", [100, 101, 255])
+@pytest.mark.parametrize("width", [0.0, 4.0, 8.0, 16.0, 32.0])
+def test_a_wide_mean_is_about_the_plain_one(side: int, width: float) -> None:
+    rows, columns = np.mgrid[:side, :side] / side
+    image = (10 * rows**2 + 3 * columns).astype(np.float32)
+    image[side // 3, side // 2] += side**2
+    found, plain = wide_local_mean(image, width), local_mean(image, width)
+    assert found.shape == image.shape
+    np.testing.assert_allclose(found, plain, atol=0.12 * np.ptp(plain))  # of a spike, by where its block lies
+    assert np.mean(abs(found - plain)) < 0.02 * np.ptp(plain)
+
+
+@pytest.mark.parametrize("side", [1, 2, 5, 16, 33])
+def test_a_wide_mean_of_a_small_grid_keeps_even_country_even(side: int) -> None:
+    np.testing.assert_allclose(wide_local_mean(np.full((side, side), 7, np.float32), 32.0), 7, rtol=1e-5)

@@ -1,0 +1,72 @@
+"""The errors of sums: by hand at the sizes that are known, and between them."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from vdr_spark.sum_errors import Spread, SumErrors
+
+SPREADS = (Spread(1, 1, 0.01), Spread(4, 1, 0.04), Spread(1, 9, 0.1), Spread(4, 9, 0.4))
+ERRORS = SumErrors(5.0, SPREADS)
+
+
+def by_hand(noise: float, cells: float, spread: float, count: float) -> float:
+    deviation = noise * math.sqrt(cells)
+    ratio = spread * count / deviation
+    return deviation**2 * ratio / (1 + ratio)
+
+
+@pytest.mark.parametrize("at", SPREADS, ids=str)
+@pytest.mark.parametrize("count", [0.0, 3.0, 70.0, 1e6])
+def test_at_known_sizes_it_is_the_formula(at: Spread, count: float) -> None:
+    cells = at.side**2 * at.slices
+    expected = by_hand(5.0, cells, at.spread, count)
+    assert ERRORS.deviation(cells, at.slices, count, 0.0) ** 2 == pytest.approx(expected)
+
+
+def test_between_sizes_and_numbers_of_slices_lie_their_geometric_means() -> None:
+    middle_side = ERRORS.deviation(4, 1, 70.0, 0.0) ** 2  # 2 x 2 cells: halfway between 1 and 4 in logarithms
+    assert middle_side == pytest.approx(by_hand(5.0, 4, 0.02, 70.0))
+    middle_slices = ERRORS.deviation(16 * 3, 3, 70.0, 0.0) ** 2  # 3 slices: halfway between 1 and 9
+    assert middle_slices == pytest.approx(by_hand(5.0, 16 * 3, math.sqrt(0.04 * 0.4), 70.0))
+    both = ERRORS.deviation(4 * 3, 3, 70.0, 0.0) ** 2
+    assert both == pytest.approx(by_hand(5.0, 4 * 3, math.sqrt(0.02 * 0.2), 70.0))
+
+
+def test_beyond_the_known_sizes_the_nearest_one_holds() -> None:
+    assert ERRORS.deviation(100**2, 1, 70.0, 0.0) ** 2 == pytest.approx(by_hand(5.0, 100**2, 0.04, 70.0))
+    assert ERRORS.deviation(20, 20, 70.0, 0.0) ** 2 == pytest.approx(by_hand(5.0, 20, 0.1, 70.0))
+    part = ERRORS.deviation(0.25, 0.5, 2.0, 0.0) ** 2  # of a cell, for half a slice
+    assert part == pytest.approx(by_hand(5.0, 0.25, 0.01, 2.0))
+
+
+def test_a_release_of_one_slice_knows_one_number_of_slices() -> None:
+    single = SumErrors(5.0, SPREADS[:2])
+    assert single.deviation(4, 1, 70.0, 0.0) ** 2 == pytest.approx(by_hand(5.0, 4, 0.02, 70.0))
+
+
+def test_never_less_than_the_cells_own_variances_and_without_them_never_more_than_the_noise() -> None:
+    cells, slices, counts = np.full(3, 16.0), np.ones(3), np.array([0.0, 70.0, 1e9])
+    without = ERRORS.variance(cells, slices, counts, np.zeros(3))
+    assert (without <= 16 * 25).all()
+    assert without[-1] == pytest.approx(16 * 25, rel=1e-4)  # what stands out is known as well as by its noisy counts
+    own = np.array([1.0, 1.0, 900.0])
+    np.testing.assert_array_equal(ERRORS.variance(cells, slices, counts, own), np.maximum(own, without))
+    assert ERRORS.deviation(16, 1, -30.0, 4.0) == 2  # a count below zero
+
+
+def test_sums_that_are_scaled_are_off_by_as_much_more() -> None:
+    scaled = ERRORS.scaled(3.0)
+    for count in (1.0, 70.0, 1e4):
+        once, thrice = ERRORS.deviation(8, 2, count, 2.0), scaled.deviation(8, 2, 3 * count, 9 * 2.0)
+        assert thrice == pytest.approx(3 * once)
+
+
+def test_without_noise_there_is_no_error() -> None:
+    assert SumErrors(0.0, SPREADS).deviation(16, 1, 70.0, 0.0) == 0
+
+
+def test_it_survives_json() -> None:
+    assert SumErrors.from_notes(json.loads(json.dumps(ERRORS.as_notes()))) == ERRORS

@@ -37,6 +37,7 @@ _SURPRISE_WIDTHS = (0.6, 1.0, 2.0, 4.0, 8.0)  # of how far the cells around are 
 _RATIO_WIDTHS = (1.0, 2.0, 4.0, 8.0)
 _RESIDUAL_WIDTHS = (2.0, 4.0, 12.0)
 _RIDGE = 1e-4  # of a slice's own variance: keeps the best combination from weighing noise against noise
+_REACH = 4  # widths beyond which a smoothed value is not looked at
 _CELLS_PER_WEIGHT = 5  # at least, of a combination
 _TRAINING_SLICES = 64  # are enough for a regression
 
@@ -65,7 +66,7 @@ class Features:
         self._folds = Folds(noisy.shape[1])
         self._others = LeaveOneOut(noisy, estimate_activity(noisy, noise.variance))
         self.surroundings = Surroundings(noisy, noise.variance, self._others)
-        self._combinations = {width: self._best_combination(width) for width in _BEST_WIDTHS} if len(noisy) > 2 else {}
+        self._combinations = {width: self._combine(width) for width in _BEST_WIDTHS} if len(noisy) > 2 else {}
         day = round(slices_per_day)
         self._steps = (1, day) if 1 < day <= len(noisy) / 2 and slices_per_day == day else (1,)
         self._rates = rates_prior(noisy, self._others, noise, progress)
@@ -110,9 +111,8 @@ class Features:
         if len(self._noisy) > 1:
             mean = np.float32(self._others.activity[t]) * self._others.rate(t)
             features += [(wide_local_mean(mean, width), shared * remaining_variance(width)) for width in _MEAN_WIDTHS]
-            for width, weights in self._combinations.items():
-                share = float((weights[:, t] ** 2).sum(axis=-1).mean()) * remaining_variance(width)
-                features.append((self._combine(weights[:, t], width), share))
+            for width, (combined, shares) in self._combinations.items():
+                features.append((combined[t], float(shares[t]) * remaining_variance(width)))
             for step in self._steps:
                 near = self._near(t, step)
                 features += [(local_mean(near, width), 0.5 * remaining_variance(width)) for width in _NEAR_WIDTHS]
@@ -155,15 +155,21 @@ class Features:
         near: Image = np.mean([self._noisy[s] * (activity[t] / activity[s]) for s in both], axis=0)
         return near
 
-    def _combine(self, weights: Image, width: float) -> Image:
-        """Return the combination of all slices, smoothed, by every fold's own weights. (folds, T) -> (M, M)"""
-        combined: Image = np.empty_like(self._noisy[0])
-        for fold, of_fold in enumerate(weights):
-            # Smoothed as a whole: what lies beyond the fold's border is weighed as the fold is.
+    def _combine(self, width: float) -> tuple[Slices, Floats]:
+        """Return the best combination of the other slices for each, smoothed, and its share of a cell's noise variance.
+
+        (T, M, M), (T,). Every fold has weights of its own, also over what lies around it and is smoothed into it.
+        """
+        weights, flat = self._best_combination(width), self._noisy.reshape(len(self._noisy), -1)
+        combined, around = np.zeros_like(self._noisy), np.zeros(flat.shape[1], np.float32)
+        for fold in np.unique(self._folds.of_cell):
             inside = self._folds.of_cell == fold
-            if inside.any():
-                combined[inside] = local_mean(np.tensordot(of_fold, self._noisy, axes=1), width)[inside]
-        return combined
+            near = np.flatnonzero(~self._folds.elsewhere(fold, _REACH * width + 1))
+            parts = weights[fold] @ flat[:, near]  # (T, near)
+            for t, part in enumerate(parts):
+                around[near] = part
+                combined[t][inside] = local_mean(around.reshape(inside.shape), width)[inside]
+        return combined, (weights.astype(np.float64) ** 2).sum(axis=-1).mean(axis=0)
 
     def _best_combination(self, width: float) -> Image:
         """Return the weights of the other slices in the best linear prediction of each. (folds, T, T)

@@ -104,32 +104,39 @@ def test_the_posterior_of_a_slice_may_be_asked_for_other_counts() -> None:
     assert more.sum() > as_it_is.sum()
 
 
-def test_sea_stays_sea_where_the_prior_is_half_noise() -> None:
-    """Bins are joined until noise no longer makes means, and the sea has bins of its own."""
+def test_noise_in_empty_country_does_not_become_pings() -> None:
+    """Means of bins are cut off at zero, so bins in which noise makes the mean would add pings: they are joined."""
+    made = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        noisy = rng.laplace(0, 8, (4, 96, 96)).round().astype(np.float32)
+        prior = np.exp(rng.normal(-3, 1.5, noisy.shape)).astype(np.float32)  # says nothing
+        made.append(fuse(prior, noisy, laplace_noise(8.0)).counts.mean() - max(0, noisy.mean()))
+    assert np.mean(made) < 0.012
+
+
+def test_sea_has_bins_of_its_own() -> None:
+    """As much is predicted of the sea as of the land, and one is empty and the other is not."""
     truth = np.zeros((8, 128, 128), np.float32)
     truth[:, :, 96:] = np.random.default_rng(3).poisson(0.6, (8, 128, 32))
-    noisy = with_noise(truth)
-    prior = np.maximum(0.3 + np.random.default_rng(4).normal(0, 0.3, truth.shape), 0).astype(np.float32)  # says nothing
+    noisy, prior = with_noise(truth), np.full_like(truth, 0.3)
     fusion = Fusion.fit(prior, noisy, laplace_noise(8.0))
     fused = fusion.apply(prior, noisy)
-    sea, land = fused.counts[:, 8:-8, 8:60].mean(), fused.counts[:, 8:-8, 104:].mean()
-    assert sea < 0.1
-    assert land == pytest.approx(0.6, abs=0.25)
+    assert fused.counts[:, 8:-8, 8:60].mean() < 0.1
+    assert fused.counts[:, 8:-8, 104:].mean() == pytest.approx(0.6, abs=0.25)
     populated = np.stack([fusion.populated(t) for t in range(8)])
     assert populated[:, 8:-8, 104:].mean() > 0.95
     assert populated[:, 8:-8, 8:60].mean() < 0.1
 
 
 def test_interpolation_between_bins_keeps_their_sums() -> None:
-    """A prior that is wrong by a factor which changes from bin to bin."""
-    rng = np.random.default_rng(6)
-    rate = np.exp(rng.uniform(np.log(0.5), np.log(300), (6, 80, 80)))
-    truth = rng.poisson(rate).astype(np.float32)
-    noisy = (truth + rng.laplace(0, 1, truth.shape).round()).astype(np.float32)
-    prior = (3 * rate**1.4).astype(np.float32)
-    fused = fuse(prior, noisy, laplace_noise(1.0))
-    assert fused.prior is not None
-    for low, high in ((0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1)):
-        cells = (prior >= np.quantile(prior, low)) & (prior <= np.quantile(prior, high))
-        assert fused.prior[cells].sum() == pytest.approx(noisy[cells].sum(), rel=0.04)
-    assert fused.prior.sum() == pytest.approx(noisy.sum(), rel=0.01)
+    """What is interpolated between wide bins along a curve would lie above the curve."""
+    ratios = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        rate = np.exp(rng.uniform(np.log(0.05), np.log(60), (6, 60, 60)))
+        noisy = with_noise(rng.poisson(rate).astype(np.float32), seed)
+        fused = fuse((rate**2).astype(np.float32), noisy, laplace_noise(8.0))
+        assert fused.prior is not None
+        ratios.append(fused.prior.sum() / noisy.sum())
+    assert np.mean(ratios) == pytest.approx(1, abs=0.012)

@@ -96,7 +96,6 @@ def _fuse_and_reconcile(prior: Prior, fusion: Fusion, task: Task) -> tuple[Tenso
         twins = Twins(
             _as_denoised(noisy, fused, fusion, noise),
             _as_denoised(noisier, again, fusion_again, noise),
-            _MORE_NOISE**2,
         )
         del again, prior_again
         twins = reconcile(twins, noise)

@@ -25,7 +25,7 @@ def twins_of(truth: np.ndarray, estimate: np.ndarray, noise: Noise, populated: n
     more = np.random.default_rng(2).normal(0, np.sqrt(ADDED) * noise.deviation, truth.shape)
     where = np.ones(truth.shape, bool) if populated is None else populated
     first, second = (Denoised(of, counts, counts, where) for of in (noisy, (noisy + more).astype(np.float32)))
-    return Twins(first, second, ADDED)
+    return Twins(first, second)
 
 
 def rates(mean: float) -> np.ndarray:
@@ -90,7 +90,7 @@ def test_cells_that_follow_their_own_count_are_left_as_they_are() -> None:
     certain[:, ::2] = True
     rests = np.where(certain, 0, twins.first.counts).astype(np.float32)
     first, second = (Denoised(of.noisy, of.counts, rests, of.populated) for of in (twins.first, twins.second))
-    after = reconcile(Twins(first, second, ADDED), noise).first.counts
+    after = reconcile(Twins(first, second), noise).first.counts
     np.testing.assert_array_equal(after[certain], first.counts[certain])
     assert DISTRICTS.sums(after).sum() == pytest.approx(truth.sum(), rel=0.04)
 
@@ -120,7 +120,7 @@ def test_the_risk_of_blocks_is_unbiased(share: float) -> None:
     truth = rng.gamma(1.0, np.sqrt(variance))
     noisy = truth + np.sqrt(variance / 2) * rng.laplace(size=truth.shape)
     noisier = noisy + rng.normal(0, np.sqrt(ADDED * variance))
-    found = block_risks(noisy, share * noisy, noisier, share * noisier, cells, noise, ADDED)
+    found = block_risks(noisy, share * noisy, noisier, share * noisier, cells, noise)
     expected = ((1 - share) ** 2 * truth**2 + share**2 * variance) / variance
     difference = found - expected
     assert abs(difference.mean()) < 4 * difference.std() / np.sqrt(difference.size)

@@ -32,7 +32,7 @@ def judged(follows: float, factors: np.ndarray, seed: int = 0) -> tuple[np.ndarr
         Denoised(of, (factors * truth + follows * (of - truth)).astype(np.float32), of, np.ones(SHAPE, bool))
         for of in (noisy, noisier)
     )
-    return first.counts, judge_sums(Twins(first, second, ADDED), NOISE)
+    return first.counts, judge_sums(Twins(first, second), NOISE)
 
 
 def variances(errors: SumErrors, level: Level, estimate: np.ndarray) -> np.ndarray:
@@ -89,6 +89,6 @@ def test_where_blocks_are_too_few_to_tell_sums_are_as_uncertain_as_noisy_ones() 
 def test_any_shape_and_empty_estimates(shape: tuple[int, int, int]) -> None:
     zeros = np.zeros(shape, np.float32)
     empty = Denoised(zeros, zeros, zeros, np.ones(shape, bool))
-    errors = judge_sums(Twins(empty, empty, ADDED), NOISE)
+    errors = judge_sums(Twins(empty, empty), NOISE)
     assert all(np.isfinite(of.spread) and of.spread > 0 for of in errors.spreads)
     assert errors.deviation(1, 1, 0.0, 0.0) == 0

@@ -7,6 +7,7 @@ from tests.denoise.laplace import laplace_noise
 from tests.denoise.priors.test_temporal import city, with_noise
 from vdr_spark.denoise.estimation.blocks import Level
 from vdr_spark.denoise.estimation.fusion import fuse
+from vdr_spark.denoise.priors import features as features_module
 from vdr_spark.denoise.priors.features import Features
 from vdr_spark.denoise.priors.ridge import fit_ridge, ridge_prior
 from vdr_spark.denoise.priors.temporal import temporal_prior
@@ -102,7 +103,14 @@ def test_weights_that_were_fitted_on_the_cell_itself_are_found_out(
     town: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """That is what the folds are for: the two tests above can fail."""
-    monkeypatch.setattr(Folds, "elsewhere", lambda folds, *_: np.ones_like(folds.of_cell, bool))
+    right = Folds.elsewhere
+    training = [2 * width for width in features_module._BEST_WIDTHS]
+
+    def everywhere(folds: Folds, fold: int, distance: float) -> np.ndarray:
+        """Every cell speaks for every fold."""
+        return np.ones_like(folds.of_cell, bool) if distance in training else right(folds, fold, distance)
+
+    monkeypatch.setattr(Folds, "elsewhere", everywhere)
     noise, expected = town[1] - town[0], Features(town[1], NOISE, 8.0).expected
     cells = own_noise_by_bin(expected, noise)
     blocks = own_noise_by_bin(*(Level(8, 1).sums(of) for of in (expected, noise)))

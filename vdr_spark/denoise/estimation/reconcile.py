@@ -53,7 +53,6 @@ class Twins:
 
     first: Denoised
     second: Denoised
-    variance_added: float  # of the additional noise, relative to that of the noise itself
 
 
 def resting_on_prior(prior: Slices, deviation: Slices, noise: Noise) -> Slices:
@@ -67,7 +66,7 @@ def reconcile(twins: Twins, noise: Noise) -> Twins:
     """Return both estimates with their sums reconciled, from districts over all slices to whole slices."""
     for level in _levels(twins.first.noisy.shape):
         sums = [_Sums.of(of, level, noise) for of in (twins.first, twins.second)]
-        risks = [_risk(sums, strength, noise, twins.variance_added) for strength in _STRENGTHS]
+        risks = [_risk(sums, strength, noise) for strength in _STRENGTHS]
         strength = _STRENGTHS[int(np.argmin(risks))]
         first, second = (
             _correct(of, level, its.correction(strength))
@@ -122,13 +121,11 @@ class _Sums:
         return self.estimated_all + self.correction(strength) * self.rests
 
 
-def _risk(sums: list[_Sums], strength: float, noise: Noise, variance_added: float) -> float:
+def _risk(sums: list[_Sums], strength: float, noise: Noise) -> float:
     """Return the estimated squared error of the level's sums, relative to their noise, after a correction."""
     first, second = sums
     one, other = (of.corrected(strength) for of in sums)
-    return float(
-        block_risks(first.noisy_all, one, second.noisy_all, other, first.cells_all, noise, variance_added).mean()
-    )
+    return float(block_risks(first.noisy_all, one, second.noisy_all, other, first.cells_all, noise).mean())
 
 
 def block_risks(
@@ -138,11 +135,17 @@ def block_risks(
     estimated_again: Floats,
     cells: Floats,
     noise: Noise,
-    variance_added: float,
+    weights: Floats | None = None,
 ) -> Floats:
-    """Return an unbiased estimate of every block's squared error, relative to the variance of its noise."""
-    followed = (noisier - noisy) * (estimated_again - estimated) / max(variance_added, 1e-12)
+    """Return an estimate of every block's squared error, relative to the variance of its noise; right in the mean.
+
+    How far sums follow is measured against the noise that was added in fact, in blocks that count by `weights`: where
+    sums follow it in proportion, its chance then cancels.
+    """
     variance = np.maximum(cells * noise.variance, 1e-12)
+    added = noisier - noisy
+    added_variance = max(float(np.average(added**2 / variance, weights=weights)), 1e-12)
+    followed = added * (estimated_again - estimated) / added_variance
     risks: Floats = ((noisy - estimated) ** 2 + 2 * followed) / variance - 1
     return risks
 

@@ -42,13 +42,13 @@ def _judge(twins: Twins, level: Level, noise: Noise) -> tuple[float, float]:
     cells = level.sums(np.ones_like(twins.first.noisy[some]))
     if cells.size < _FEWEST_BLOCKS:
         return _LIKE_THE_NOISE
-    risks = block_risks(noisy, estimated, noisier, again, cells, noise, twins.variance_added)
     deviation = np.sqrt(np.maximum(cells * noise.variance, 1e-12))
     # By how busy the blocks around are: what is asked about is where people are, and a block's own count in its weight
     # would prefer blocks whose noise happens to be high.
     weights = np.minimum(_mean_around(estimated) / deviation, _LARGEST_WEIGHT)
     if weights.sum() <= 0:
         return _LIKE_THE_NOISE
+    risks = block_risks(noisy, estimated, noisier, again, cells, noise, weights)
     mean = float((weights * risks).sum() / weights.sum())
     uncertain = float(np.sqrt((weights**2 * (risks - mean) ** 2).sum()) / weights.sum())
     risk = max(mean + uncertain, 0.0)  # rather too wide than too narrow

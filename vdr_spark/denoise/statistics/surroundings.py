@@ -10,8 +10,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vdr_spark.arrays import Image, Mask, Slices
-from vdr_spark.denoise.statistics.local_mean import local_mean_excluding_self, remaining_variance, wide_local_mean
+from vdr_spark.arrays import Floats, Image, Mask, Slices
+from vdr_spark.denoise.statistics.local_mean import (
+    variance_of_wide_mean,
+    wide_local_mean,
+    wide_local_mean_excluding_self,
+)
 from vdr_spark.denoise.statistics.subsets import LeaveOneOut
 
 NUMBER = 3  # of classes: empty, thin, busy
@@ -39,10 +43,10 @@ class Surroundings:
         found: Mask = mean > _SURE * np.sqrt(self._variance * variance)
         return found
 
-    def _mean(self, t: int, width: float) -> tuple[Image, float]:
-        """Return the mean around every cell, and its variance where that of a cell's noise is 1."""
+    def _mean(self, t: int, width: float) -> tuple[Image, Floats]:
+        """Return the mean around every cell, and its variance where that of a cell's noise is 1. (M, M) each"""
         if len(self._noisy) == 1:  # nothing but the slice itself, without the cell
-            mean = local_mean_excluding_self(self._noisy[0], width)
-            return mean, remaining_variance(width, with_self=False)
+            mean = wide_local_mean_excluding_self(self._noisy[0], width)
+            return mean, variance_of_wide_mean(mean.shape, width, with_self=False)
         rate = wide_local_mean(self._others.rate(t), width)
-        return rate, remaining_variance(width) / self._others.weight(t)
+        return rate, variance_of_wide_mean(rate.shape, width) / self._others.weight(t)

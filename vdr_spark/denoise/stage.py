@@ -99,7 +99,11 @@ def _fuse_and_reconcile(prior: Prior, fusion: Fusion, task: Task) -> tuple[Tenso
         )
         del again, prior_again
         twins = reconcile(twins, noise)
-        return replace(fused, counts=twins.first.counts), judge_sums(twins, noise)
+        counts = twins.first.counts
+        # What was put right was wrong with the prior: refinement, which pulls towards it, must not undo that.
+        assert fused.prior is not None
+        expected = np.maximum(fused.prior + (counts - fused.counts), 0)
+        return replace(fused, counts=counts, prior=expected), judge_sums(twins, noise)
 
 
 def _gaussian_noise(shape: tuple[int, ...], noise: Noise) -> Slices:

@@ -63,7 +63,7 @@ def resting_on_prior(prior: Slices, deviation: Slices, noise: Noise) -> Slices:
 
 
 def reconcile(twins: Twins, noise: Noise) -> Twins:
-    """Return both estimates with their sums reconciled, from districts over all slices to whole slices."""
+    """Return both estimates with their sums reconciled: of slices first, of places over all slices last."""
     for level in _levels(twins.first.noisy.shape):
         sums = [_Sums.of(of, level, noise) for of in (twins.first, twins.second)]
         risks = [_risk(sums, strength, noise) for strength in _STRENGTHS]
@@ -79,8 +79,8 @@ def reconcile(twins: Twins, noise: Noise) -> Twins:
 def _levels(shape: tuple[int, ...]) -> list[Level]:
     slices, side, _ = shape
     sides = [of for of in _SIDES if 2 * of <= side]
-    levels = [Level(of, slices) for of in sides if slices > 1]
-    return [*levels, *(Level(of, 1) for of in sides[-1:]), Level(side, 1)]
+    in_slices = [*(Level(of, 1) for of in sides[-1:]), Level(side, 1)]
+    return [*in_slices, *(Level(of, slices) for of in sides if slices > 1)]
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,15 @@ def test_a_noisy_tensor_that_was_changed(spark: SparkSession, release: ReleaseCo
     assert "below zero on average" in found["noise"]
 
 
+def test_a_noisy_tensor_that_is_gone(spark: SparkSession, release: ReleaseConfig) -> None:
+    path = output_of(release).table("noisy_slices")
+    spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('delta.appendOnly' = 'false')")
+    DeltaTable.forPath(spark, path).delete(F.col("draw_id") == draw_id_of(release))
+    found = failed(spark, release)
+    assert {"noisy tensor", "total"} <= found.keys()
+    assert "is not stored" in found["total"]
+
+
 def test_a_second_drawing_beside_the_first(spark: SparkSession, release: ReleaseConfig) -> None:
     folder = Path(output_of(release).table("noisy_slices")) / f"draw_id={draw_id_of(release)}"
     (folder / "part-00009-late.snappy.parquet").write_bytes(b"another drawing")

@@ -5,11 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.cli.test_app import call
 from tests.conftest import ROOT, small_overrides, write_pings
 from tests.plans import grid_of
 from vdr_spark import ReleaseConfig
+from vdr_spark.cli.check import _require_a_reader
+from vdr_spark.errors import EnvironmentProblem
 
 Small = Callable[..., ReleaseConfig]
 
@@ -47,3 +50,11 @@ def test_a_mistake_is_a_sentence(arguments: list[str], capsys: pytest.CaptureFix
     printed = capsys.readouterr().err
     assert "there is nothing at" in printed
     assert "Traceback" not in printed
+
+
+def test_what_it_prints_is_not_left_to_a_clusters_logs(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    _require_a_reader(spark)
+    submitted = spark.sparkContext.getConf().set("spark.submit.deployMode", "cluster")
+    monkeypatch.setattr(type(spark.sparkContext), "getConf", lambda _: submitted)
+    with pytest.raises(EnvironmentProblem, match="deployMode must be client"):
+        _require_a_reader(spark)

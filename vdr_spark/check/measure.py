@@ -17,6 +17,7 @@ from vdr_spark.collect.failures import describe_failure
 from vdr_spark.errors import VdrError
 from vdr_spark.pings.layouts import CANONICAL
 from vdr_spark.pings.readers import (
+    ALL_FILES_OR_NONE,
     NANOSECONDS_AS_NUMBERS,
     OpenedPings,
     canonical_columns,
@@ -28,8 +29,6 @@ from vdr_spark.spark.grid_columns import in_box_column, in_period_column
 from vdr_spark.spark.query_loggers import mute_query_loggers
 from vdr_spark.spark.session import settings_of_spark
 
-# As `collect` reads: a file that it would stumble over is to be found now.
-_ALL_FILES = {"spark.sql.files.ignoreCorruptFiles": "false", "spark.sql.files.ignoreMissingFiles": "false"}
 _MEDIAN_ACCURACY = 1000  # of the median time: within a thousandth of the ranks
 
 
@@ -98,7 +97,7 @@ def measure(spark: SparkSession, plan: Plan, frame: DataFrame | None = None) -> 
     """Read all pings twice, once for the rows and once for the users, and return what they are like."""
     settings = plan.config.input
     try:
-        with mute_query_loggers(), settings_of_spark(spark, _ALL_FILES | NANOSECONDS_AS_NUMBERS):
+        with mute_query_loggers(), settings_of_spark(spark, ALL_FILES_OR_NONE | NANOSECONDS_AS_NUMBERS):
             opened = open_pings(spark, settings, frame)
             rows = _select_rows(opened, canonical_columns(opened, settings))
             return _measure(rows, opened, plan)

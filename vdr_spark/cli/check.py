@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 
+from pyspark.sql import SparkSession
+
 from vdr_spark.check import CheckReport, check
 from vdr_spark.check.report import NOT_PRIVATE
 from vdr_spark.cli.console import ConsoleProgress, console
 from vdr_spark.cli.options import open_spark
 from vdr_spark.config import ReleaseConfig
+from vdr_spark.errors import EnvironmentProblem
 from vdr_spark.plan import make_plan
 from vdr_spark.spark.progress import spark_task
 from vdr_spark.spark.session import warn_about_side_channels
@@ -17,6 +20,7 @@ from vdr_spark.spark.session import warn_about_side_channels
 def run(config: ReleaseConfig, as_json: bool) -> bool:
     """Check the pings of a configuration and print what was found; whether nothing looks wrong."""
     spark = open_spark(config, "check")
+    _require_a_reader(spark)
     warn_about_side_channels(spark)
     with spark_task(spark, ConsoleProgress(), "check: read pings"):
         report = check(spark, make_plan(config))
@@ -25,6 +29,15 @@ def run(config: ReleaseConfig, as_json: bool) -> bool:
     else:
         _print(report)
     return report.fine
+
+
+def _require_a_reader(spark: SparkSession) -> None:
+    """Refuse where nobody sees what is printed but the cluster's logs, which keep it: it is exact."""
+    if spark.sparkContext.getConf().get("spark.submit.deployMode") == "cluster":
+        raise EnvironmentProblem(
+            "spark.submit.deployMode must be client for `vdr check`, not cluster: what it prints is exact, and would be "
+            "kept in the cluster's logs; use --deploy-mode client, or `Publisher.check` in a notebook"
+        )
 
 
 def _print(report: CheckReport) -> None:

@@ -60,7 +60,8 @@ class Draws:
 
     def _slice_sums(self, region: Region) -> list[float]:
         contents = self.cells.contents()
-        assert contents is not None
+        if contents is None:
+            raise StageMissing(f"draw {self.plan.cells_draw.draw_id} is not stored; run `vdr collect` first")
         units = self.plan.config.privacy.units_per_ping
         sums = contents.slice_sums[region.first_slice : region.first_slice + region.grid.slices]
         return [of_slice / units for of_slice in sums]

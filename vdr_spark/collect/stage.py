@@ -17,6 +17,7 @@ from vdr_spark.collect.total import Clip
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.cost import tasks_for
 from vdr_spark.errors import InvalidConfig, LedgerConflict, VdrError
+from vdr_spark.pings.readers import ALL_FILES_OR_NONE
 from vdr_spark.plan import Plan
 from vdr_spark.privacy.accounting import State
 from vdr_spark.privacy.bill import Bill, prepare_bill
@@ -25,11 +26,6 @@ from vdr_spark.spark.session import require_local_paths, settings_of_spark
 from vdr_spark.storage.locks import exclusive
 from vdr_spark.synth.generate import is_generated
 
-# A file that cannot be read stops the job. Were it left out, and read when a task is run again, the bound would break.
-_ALL_FILES_OR_NONE = {
-    "spark.sql.files.ignoreCorruptFiles": "false",
-    "spark.sql.files.ignoreMissingFiles": "false",
-}
 _STILL_RESERVED = "; the epsilon stays reserved and is not taken twice"
 
 
@@ -57,7 +53,7 @@ def collect(spark: SparkSession, draws: Draws, frame: DataFrame | None = None) -
                 tensor.mark_spent(plan.budget_request)
             return False
         _refuse_seeds_over_people(plan.config)
-        with settings_of_spark(spark, _ALL_FILES_OR_NONE), mute_query_loggers():
+        with settings_of_spark(spark, ALL_FILES_OR_NONE), mute_query_loggers():
             source = open_source(spark, plan.config.input, plan.grids, frame)
             _reserve(draws)
             with _hide_data_in_failures(plan.config), settings_of_spark(spark, source.arrow_settings):

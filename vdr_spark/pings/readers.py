@@ -42,6 +42,13 @@ from vdr_spark.pings.timestamps import instant, instant_of_nanoseconds
 from vdr_spark.spark.session import settings_of_spark
 from vdr_spark.storage.paths import absolute
 
+ALL_FILES_OR_NONE = {
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+}
+"""A file that cannot be read stops the job, whatever the session says. Were it left out, and read when a task is run
+again, the bound would break."""
+
 NANOSECONDS_AS_NUMBERS = {"spark.sql.legacy.parquet.nanosAsLong": "true"}
 """Without this, Spark does not read Parquet's nanoseconds, which pandas writes."""
 

@@ -35,8 +35,8 @@ def _require_a_reader(spark: SparkSession) -> None:
     """Refuse where nobody sees what is printed but the cluster's logs, which keep it: it is exact."""
     if spark.sparkContext.getConf().get("spark.submit.deployMode") == "cluster":
         raise EnvironmentProblem(
-            "spark.submit.deployMode must be client for `vdr check`, not cluster: what it prints is exact, and would be "
-            "kept in the cluster's logs; use --deploy-mode client, or `Publisher.check` in a notebook"
+            "spark.submit.deployMode must be client for `vdr check`, not cluster: what it prints is exact, and would "
+            "be kept in the cluster's logs; use --deploy-mode client, or `Publisher.check` in a notebook"
         )
 
 

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from vdr_spark.config.settings import SparkSettings
 from vdr_spark.errors import EnvironmentProblem, InvalidConfig
 from vdr_spark.spark import session
+from vdr_spark.storage.locks import Busy, exclusive
 
 
 def fake_java(folder: Path, version: str) -> Path:
@@ -53,6 +54,18 @@ def test_missing_jar_file() -> None:
         session._jar_conf(SparkSettings(delta_jars=["nowhere.jar"]))
 
 
+def test_one_process_at_a_time_fetches_jars(tmp_path: Path) -> None:
+    """Two that start together on a fresh machine would tear each other's downloads apart."""
+    settings = SparkSettings(conf={"spark.jars.ivy": str(tmp_path / "ivy")})
+    lock = str(tmp_path / "ivy/vdr-spark.lock")
+    with session._one_fetches_jars(settings), pytest.raises(Busy), exclusive(lock, busy="held"):
+        pass
+    with exclusive(lock, busy="free again"):
+        pass
+    with session._one_fetches_jars(SparkSettings(delta_jars="provided", conf=settings.conf)), exclusive(lock, "free"):
+        pass
+
+
 def test_delta_jars_by_setting(tmp_path: Path) -> None:
     jar = tmp_path / "delta.jar"
     jar.touch()
@@ -63,7 +76,11 @@ def test_delta_jars_by_setting(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("log", "words"),
-    [(":: UNRESOLVED DEPENDENCIES ::", "could not be fetched from Maven"), ("Killed", "did not start")],
+    [
+        (":: UNRESOLVED DEPENDENCIES ::", "could not be fetched from Maven"),
+        ("::              FAILED DOWNLOADS            ::", "could not be fetched from Maven"),
+        ("Killed", "did not start"),
+    ],
 )
 def test_why_no_jvm(tmp_path: Path, log: str, words: str) -> None:
     path = tmp_path / "spark.log"

@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.metadata import version
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -32,6 +32,7 @@ from pyspark.sql import SparkSession
 
 from vdr_spark.config.settings import SparkSettings
 from vdr_spark.errors import EnvironmentProblem, InvalidConfig
+from vdr_spark.storage.locks import exclusive
 from vdr_spark.storage.paths import is_local
 
 logger = logging.getLogger(__name__)
@@ -41,6 +42,8 @@ _DELTA_CONF = {
     "spark.sql.extensions": _DELTA_CLASS,
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
+
+_IVY = "~/.ivy2.5.2"  # where Spark keeps what it fetched, unless `spark.jars.ivy` says otherwise
 
 _warned: WeakSet[SparkSession] = WeakSet()
 
@@ -82,7 +85,7 @@ def _local(settings: SparkSettings, app_name: str) -> SparkSession:
             builder = builder.config(key, value)
         log = Path(tempfile.mkstemp(prefix="vdr-spark-", suffix=".log")[1])  # readable by its owner only
         try:
-            with _stderr_to(log):
+            with _one_fetches_jars(settings), _stderr_to(log):
                 session = builder.getOrCreate()
         except PySparkRuntimeError as problem:
             raise EnvironmentProblem(_why_no_jvm(log)) from problem
@@ -148,6 +151,16 @@ def _jar_conf(settings: SparkSettings) -> dict[str, str]:
     return {"spark.jars": ",".join(settings.delta_jars)}
 
 
+def _one_fetches_jars(settings: SparkSettings) -> AbstractContextManager[None]:
+    """Let processes that may fetch jars start one after the other.
+
+    On a fresh machine two that start together would tear each other's downloads apart, and neither would have a JVM.
+    """
+    if settings.delta_jars != "maven":
+        return nullcontext()
+    return exclusive(str(Path(settings.conf.get("spark.jars.ivy", _IVY)).expanduser() / "vdr-spark.lock"))
+
+
 def _require_java() -> None:
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
@@ -181,7 +194,7 @@ def _stderr_to(log: Path) -> Iterator[None]:
 
 def _why_no_jvm(log: Path) -> str:
     text = log.read_text(errors="replace") if log.exists() else ""
-    if "unresolved dependency" in text or "UNRESOLVED DEPENDENCIES" in text:
+    if any(words in text for words in ("unresolved dependency", "UNRESOLVED DEPENDENCIES", "FAILED DOWNLOADS")):
         return (
             f"Delta's jars (delta-spark {version('delta-spark')}) could not be fetched from Maven. Without a way "
             f"out, set spark.delta_jars to a list of jar files or to `provided`. Ivy's words are in {log}"

@@ -44,7 +44,7 @@ from vdr_spark.grid import Box, Grid
 from vdr_spark.plan import ReleasePlan, make_plan
 from vdr_spark.privacy.randomness import seeded_words
 from vdr_spark.progress import NullProgress
-from vdr_spark.refine import choose_refinement, estimate_kept
+from vdr_spark.refine import choose_refinement, estimate_kept, refine_sum_errors
 from vdr_spark.storage.tensor_file import Tensor
 from vdr_spark.sum_errors import SumErrors
 from vdr_spark.synth.power_law import PowerLaw
@@ -265,12 +265,12 @@ def _estimate(noisy: NDArray[np.float32], plan: ReleasePlan) -> tuple[Tensor, Su
     with tempfile.TemporaryDirectory(prefix="vdr-accuracy-") as folder:
         settings, day = plan.config.denoise, plan.grid.slices_per_day
         tensor, notes = denoise_tensor(noisy, plan.noise, day, settings, folder, NullProgress())
-    errors = notes.pop("sum_errors", None)
+    denoising = {"sum_errors": notes.pop("sum_errors", None)}
     print(f"  {notes}", file=sys.stderr, flush=True)
     kept = estimate_kept(float(noisy.sum(dtype=np.float64)), plan.total_pings)
     refinement = choose_refinement(plan, kept, plan.total_pings, tensor)
-    scaled = None if errors is None else SumErrors.from_notes(errors).scaled(refinement.factor)
-    return refinement.apply(tensor), scaled
+    errors = refine_sum_errors(denoising, refinement.factor, plan.k, kept, plan.total_pings)
+    return refinement.apply(tensor, errors), errors
 
 
 def _figures(errors: list[Errors], seconds: list[float]) -> dict[str, float]:

@@ -8,8 +8,9 @@ import pytest
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.plan import ReleasePlan, make_plan
 from vdr_spark.privacy.randomness import seeded_words
-from vdr_spark.refine import Refinement, choose_refinement, estimate_kept, gamma, kappa
+from vdr_spark.refine import Refinement, choose_refinement, estimate_kept, gamma, kappa, refine_sum_errors
 from vdr_spark.storage.tensor_file import Tensor
+from vdr_spark.sum_errors import Spread, SumErrors, clump_of_bounding
 
 Small = Callable[..., ReleaseConfig]
 
@@ -119,3 +120,22 @@ def test_calibrated_beats_plain_scaling_of_a_thin_sample() -> None:
     assert calibrated.deviation is not None
     # The error bars cover at least what happened.
     assert np.mean((calibrated.counts - truth) ** 2) < 1.2 * np.mean(calibrated.deviation**2)
+
+
+def test_what_bounding_misses_widens_the_error_bars_of_cells() -> None:
+    counts = np.array([[[0, 4, 100]]], np.float32)
+    tensor = Tensor(counts, np.full_like(counts, 3.0))
+    errors = SumErrors(9.0, (Spread(1, 1, 0.1, clump=2.5),))
+    plain, widened = Refinement(2.0).apply(tensor), Refinement(2.0).apply(tensor, errors)
+    np.testing.assert_array_equal(widened.counts, plain.counts)
+    assert widened.deviation is not None
+    np.testing.assert_allclose(widened.deviation, np.sqrt([[[36, 36 + 2.5 * 8, 36 + 2.5 * 200]]]), rtol=1e-6)
+
+
+def test_errors_of_sums_are_scaled_and_know_of_the_bound() -> None:
+    denoising = {"sum_errors": SumErrors(9.0, (Spread(1, 1, 0.1), Spread(1, 4, 0.1))).as_notes()}
+    found = refine_sum_errors(denoising, 2.0, k=10, kept=500.0, total=1000.0)
+    assert found is not None
+    assert found.noise_deviation == 18
+    assert found.spreads[-1].clump == clump_of_bounding(10, 500.0, 1000.0) > 0
+    assert refine_sum_errors({}, 2.0, 10, 500.0, 1000.0) is None

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from vdr_spark.sum_errors import Spread, SumErrors
+from vdr_spark.sum_errors import Spread, SumErrors, clump_of_bounding
 
 SPREADS = (Spread(1, 1, 0.01), Spread(4, 1, 0.04), Spread(1, 9, 0.1), Spread(4, 9, 0.4))
 ERRORS = SumErrors(5.0, SPREADS)
@@ -62,6 +62,28 @@ def test_sums_that_are_scaled_are_off_by_as_much_more() -> None:
     for count in (1.0, 70.0, 1e4):
         once, thrice = ERRORS.deviation(8, 2, count, 2.0), scaled.deviation(8, 2, 3 * count, 9 * 2.0)
         assert thrice == pytest.approx(3 * once)
+
+
+def test_pings_missed_in_clumps_widen_sums_in_proportion_to_their_count() -> None:
+    bounded = ERRORS.bounded(40.0)
+    assert bounded.noise_deviation == ERRORS.noise_deviation
+    for side, slices, clump in ((1, 9, 40.0), (4, 9, 40.0), (1, 1, 40 * (1 / 9) ** 0.8), (4, 1, 40 * (1 / 9) ** 0.8)):
+        for count in (0.0, 70.0, 1e5):
+            before, after = (of.deviation(side**2 * slices, slices, count, 0.0) ** 2 for of in (ERRORS, bounded))
+            assert after - before == pytest.approx(clump * count, rel=1e-6)
+    between = bounded.deviation(3, 3, 70.0, 0.0) ** 2 - ERRORS.deviation(3, 3, 70.0, 0.0) ** 2
+    assert between == pytest.approx(70 * 40 * (3 / 9) ** 0.8)
+    assert bounded.clump_of_cell == pytest.approx(40 * (1 / 9) ** 0.8)
+    assert bounded.scaled(2.0).clump_of_cell == pytest.approx(2 * bounded.clump_of_cell)
+    assert bounded.deviation(1, 1, -5.0, 4.0) == 2
+
+
+def test_what_bounding_misses_together() -> None:
+    assert clump_of_bounding(50, kept=1000, total=1000) == 0
+    assert clump_of_bounding(50, kept=1200, total=1000) == 0  # n is known through noise only
+    assert clump_of_bounding(50, kept=1000, total=3000) == pytest.approx(2 * clump_of_bounding(50, 1000, 2000))
+    assert clump_of_bounding(50, kept=1000, total=3000) == pytest.approx(clump_of_bounding(100, 1000, 2000))
+    assert clump_of_bounding(50, kept=0.0, total=3000) == 3000  # nobody misses more than there is
 
 
 def test_without_noise_there_is_no_error() -> None:

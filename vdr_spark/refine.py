@@ -25,7 +25,7 @@ import numpy as np
 from vdr_spark.plan import ReleasePlan
 from vdr_spark.storage.files import exists, read_json, write_json
 from vdr_spark.storage.tensor_file import Tensor, read_tensor, write_tensor
-from vdr_spark.sum_errors import SumErrors
+from vdr_spark.sum_errors import SumErrors, clump_of_bounding
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,12 @@ class Refinement:
     factor: float
     kappa: float = 1.0
 
-    def apply(self, tensor: Tensor) -> Tensor:
-        """Return the tensor of all pings. What was left to chance in the keeping widens the error bars."""
+    def apply(self, tensor: Tensor, errors: SumErrors | None = None) -> Tensor:
+        """Return the tensor of all pings.
+
+        What was left to chance in the keeping widens the error bars, and so does, where `errors` tell it, what is
+        missing of people with more than k pings.
+        """
         counts, deviation, factor = tensor.counts, tensor.deviation, np.float32(self.factor)
         if self.kappa < 1:
             assert tensor.prior is not None
@@ -46,7 +50,10 @@ class Refinement:
             if deviation is not None:
                 by_chance = kappa * (1 - kappa) * tensor.prior_deviation**2
                 deviation = np.sqrt(kappa**2 * deviation**2 + by_chance)
-        return Tensor(counts * factor, None if deviation is None else deviation * factor)
+        counts, deviation = counts * factor, None if deviation is None else deviation * factor
+        if deviation is not None and errors is not None:
+            deviation = np.sqrt(deviation**2 + np.float32(errors.clump_of_cell) * np.maximum(counts, 0))
+        return Tensor(counts, deviation)
 
 
 def refine(release: ReleasePlan, kept: float, kept_everywhere: float) -> bool:
@@ -60,22 +67,25 @@ def refine(release: ReleasePlan, kept: float, kept_everywhere: float) -> bool:
     denoised = read_tensor(folder.denoised, release.grid.cells_per_side)
     total = release.total_pings * (kept / kept_everywhere)
     refinement = choose_refinement(release, kept, total, denoised)
+    errors = refine_sum_errors(read_json(folder.denoising), refinement.factor, release.k, kept, total)
     notes: dict[str, Any] = {
         "method": release.config.refine.method,
         "gamma": refinement.factor,
         "kappa": refinement.kappa,
         "estimated_kept": kept,
-        "sum_errors": _scale_sum_errors(read_json(folder.denoising), refinement.factor),
+        "sum_errors": None if errors is None else errors.as_notes(),
     }
     write_json(folder.refinement, notes)
-    write_tensor(folder.refined, refinement.apply(denoised))
+    write_tensor(folder.refined, refinement.apply(denoised, errors))
     return True
 
 
-def _scale_sum_errors(denoising: dict[str, Any], factor: float) -> dict[str, Any] | None:
-    """Return the errors of sums as of the refined tensor, where the denoiser could tell them."""
+def refine_sum_errors(denoising: dict[str, Any], factor: float, k: int, kept: float, total: float) -> SumErrors | None:
+    """Return the errors of sums as of the refined tensor, bounding included, where the denoiser could tell them."""
     found = denoising.get("sum_errors")
-    return None if found is None else SumErrors.from_notes(found).scaled(factor).as_notes()
+    if found is None:
+        return None
+    return SumErrors.from_notes(found).scaled(factor).bounded(clump_of_bounding(k, kept, total))
 
 
 def choose_refinement(release: ReleasePlan, kept: float, total: float, denoised: Tensor) -> Refinement:

@@ -43,6 +43,6 @@ def release_row(release: Release) -> dict[str, object]:
         "model": release.model,
         "estimated_rmse": release.estimated_rmse or 0.5,
         "noise_deviation": 3.0,
-        "sum_errors": [{"side": 1, "slices": 1, "spread": 0.25, "ceiling": 1.0}],
+        "sum_errors": [{"side": 1, "slices": 1, "spread": 0.25, "clump": 3.0}],
         "statement": json.dumps(release.statement),
     }

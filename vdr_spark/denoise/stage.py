@@ -12,9 +12,10 @@ from vdr_spark.arrays import Slices
 from vdr_spark.config.denoise import DenoiseSettings
 from vdr_spark.denoise.estimation.accuracy import Accuracy, estimate_accuracy
 from vdr_spark.denoise.estimation.fusion import Fusion
+from vdr_spark.denoise.estimation.perturbation import Perturbed, perturb
 from vdr_spark.denoise.estimation.reconcile import Denoised, Twins, reconcile, resting_on_prior
 from vdr_spark.denoise.estimation.risk import Estimate
-from vdr_spark.denoise.estimation.sum_risk import judge_sums
+from vdr_spark.denoise.estimation.sum_risk import SumRisks, judge_sums
 from vdr_spark.denoise.launcher import Launcher
 from vdr_spark.denoise.petastorm_reader import read_region
 from vdr_spark.denoise.priors.registry import PRIORS, Prior, Task
@@ -24,8 +25,6 @@ from vdr_spark.progress import Progress
 from vdr_spark.storage.files import exists, write_json
 from vdr_spark.storage.tensor_file import Tensor, write_tensor
 from vdr_spark.sum_errors import SumErrors
-
-_MORE_NOISE = 0.3  # of the noise's deviation, in the counts that are denoised a second time
 
 
 def denoise(files: Sequence[str], release: ReleasePlan, progress: Progress, launcher: Launcher | None = None) -> bool:
@@ -61,54 +60,71 @@ def denoise_tensor(
 ) -> tuple[Tensor, dict[str, Any]]:
     """Estimate the counts of the pings that were kept, from the noisy tensor (T, M, M) alone; and notes about it.
 
-    `auto` tries all its candidates and keeps the one whose estimated error where people are is the least.
+    `auto` tries all its candidates and keeps the one whose estimated error where people are is the least: of sums at
+    all sizes, from cells to districts, in one slice and over all; without fusion, of cells.
     """
     task = Task(noisy, noise, slices_per_day, settings, folder, progress, launcher)
-    best: _Candidate | None = None
-    errors: dict[str, float] = {}
-    for model in settings.models:
-        candidate = _try_model(model, task)
-        errors[model] = candidate.accuracy.busy_error
-        if best is None or errors[model] < errors[best.model]:
-            best = candidate
-    assert best is not None
+    candidates = [_try_model(model, task) for model in settings.models]
+    task.forget()  # what the models shared: other tensors take their place
+    if not settings.uses_fusion:
+        best = min(candidates, key=lambda of: of.accuracy.busy_error)
+        errors = {of.model: of.accuracy.busy_error for of in candidates}
+        tensor, sum_errors = Tensor(best.prior.mean, _deviation_of(best.model, task)), None
+    else:
+        best, tensor, sum_errors, errors = _choose_by_sums(candidates, task)
     notes = {"model": best.model, "fusion": best.fusion is not None, **best.prior.notes, **best.accuracy.as_notes()}
     if settings.model == "auto":
-        notes["estimated_busy_errors"] = errors
-    if best.model == "identity":
-        return Tensor(noisy, np.full_like(noisy, noise.deviation)), notes
-    if best.fusion is None:
-        return Tensor(best.prior.mean), notes
-    task.forget()  # what its models shared: the tensors of the result take their place
-    tensor, sum_errors = _fuse_and_reconcile(best.prior, best.fusion, task)
-    return tensor, notes | {"sum_errors": sum_errors.as_notes()}
+        notes["estimated_errors"] = errors
+    return tensor, notes if sum_errors is None else notes | {"sum_errors": sum_errors.as_notes()}
 
 
-def _fuse_and_reconcile(prior: Prior, fusion: Fusion, task: Task) -> tuple[Tensor, SumErrors]:
-    """Return the posterior with its sums reconciled, and how far sums are off: all of it is denoised a second time."""
-    noisy, noise, progress = task.noisy, task.noise, task.progress
-    fused = fusion.apply(prior.mean, noisy, progress)
-    noisier = noisy + np.float32(_MORE_NOISE) * _gaussian_noise(noisy.shape, noise)
-    prior_again = prior.again(noisier)
-    fusion_again = Fusion.fit(prior_again, noisier, noise)
-    again = fusion_again.apply(prior_again, noisier, progress)
-    with progress.task("denoise: reconcile sums", None):
+def _deviation_of(model: str, task: Task) -> Slices | None:
+    return np.full_like(task.noisy, task.noise.deviation) if model == "identity" else None
+
+
+def _choose_by_sums(
+    candidates: list[_Candidate], task: Task
+) -> tuple[_Candidate, Tensor, SumErrors | None, dict[str, float]]:
+    """Fuse and reconcile every candidate, and return the best, its tensor and errors, and the overall error of each."""
+    perturbed = perturb(task.noisy, task.noise)
+    again = task.over(perturbed.noisy, perturbed.noise)  # one for all: models share what they make of it
+    best: tuple[_Candidate, Tensor, SumErrors | None] | None = None
+    errors: dict[str, float] = {}
+    for candidate in candidates:
+        if candidate.fusion is None:
+            errors[candidate.model] = 1.0  # as bad as the noise, by definition
+            found: tuple[Tensor, SumErrors | None] = Tensor(task.noisy, _deviation_of("identity", task)), None
+        else:
+            tensor, risks = _fuse_and_reconcile(candidate.prior, candidate.fusion, task, again, perturbed)
+            errors[candidate.model] = risks.overall
+            found = tensor, risks.errors
+        if best is None or errors[candidate.model] < errors[best[0].model]:
+            best = candidate, *found
+    assert best is not None
+    return *best, errors
+
+
+def _fuse_and_reconcile(
+    prior: Prior, fusion: Fusion, task: Task, again: Task, perturbed: Perturbed
+) -> tuple[Tensor, SumRisks]:
+    """Return the posterior with its sums reconciled, and how far sums are off, by the same from perturbed counts."""
+    fused = fusion.apply(prior.mean, task.noisy, task.progress)
+    prior_again = prior.again(again)
+    fusion_again = Fusion.fit(prior_again, again.noisy, again.noise)
+    fused_again = fusion_again.apply(prior_again, again.noisy, task.progress)
+    with task.progress.task("denoise: reconcile sums", None):
         twins = Twins(
-            _as_denoised(noisy, fused, fusion, noise),
-            _as_denoised(noisier, again, fusion_again, noise),
+            _as_denoised(task.noisy, fused, fusion, task.noise),
+            _as_denoised(again.noisy, fused_again, fusion_again, again.noise),
+            perturbed.signs,
         )
-        del again, prior_again
-        twins = reconcile(twins, noise)
+        del fused_again, prior_again
+        twins = reconcile(twins, task.noise)
         counts = twins.first.counts
         # What was put right was wrong with the prior: refinement, which pulls towards it, must not undo that.
         assert fused.prior is not None
         expected = np.maximum(fused.prior + (counts - fused.counts), 0)
-        return replace(fused, counts=counts, prior=expected), judge_sums(twins, noise)
-
-
-def _gaussian_noise(shape: tuple[int, ...], noise: Noise) -> Slices:
-    """Return noise of the mechanism's variance; for judging, not for protection, so a seed may make it. (T, M, M)"""
-    return np.random.default_rng(0).standard_normal(shape, np.float32) * np.float32(noise.deviation)
+        return replace(fused, counts=counts, prior=expected), judge_sums(twins, task.noise)
 
 
 def _as_denoised(noisy: Slices, fused: Tensor, fusion: Fusion, noise: Noise) -> Denoised:
@@ -120,7 +136,7 @@ def _as_denoised(noisy: Slices, fused: Tensor, fusion: Fusion, noise: Noise) -> 
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A model that was tried, and how good it looks."""
+    """A model that was tried, and how good its cells look."""
 
     model: str
     prior: Prior
@@ -131,7 +147,7 @@ class _Candidate:
 def _try_model(model: str, task: Task) -> _Candidate:
     noisy, noise = task.noisy, task.noise
     if model == "identity":
-        return _Candidate(model, Prior(noisy, {}, lambda counts: counts), None, Accuracy.of_noise(noise))
+        return _Candidate(model, Prior(noisy, {}, lambda task: task.noisy), None, Accuracy.of_noise(noise))
     prior = PRIORS[model](task)
     fusion = Fusion.fit(prior.mean, noisy, noise) if task.settings.fusion else None
     with task.progress.task(f"denoise: estimate the error of {model}", None):

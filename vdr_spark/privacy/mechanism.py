@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol, SupportsFloat
 
@@ -97,16 +97,21 @@ class Noise:
 
     mechanism: Mechanism
     units_per_ping: int = 1
+    stretch: float = 1.0  # of the noise's lengths; for judging estimates, never for protection
+
+    def widened(self, share: float) -> Noise:
+        """Return the noise of counts whose noise has so much more variance, as a share of its own; about its shape."""
+        return replace(self, stretch=self.stretch * math.sqrt(1 + share))
 
     @property
     def scale(self) -> float:
         """The length in which the noise's distribution is measured, in pings."""
-        return float(self.mechanism.scale) / self.units_per_ping
+        return float(self.mechanism.scale) * self._pings_per_unit
 
     @property
     def variance(self) -> float:
         """The variance of the noise of one cell, in pings squared."""
-        return self.mechanism.variance / self.units_per_ping**2
+        return self.mechanism.variance * self._pings_per_unit**2
 
     @property
     def deviation(self) -> float:
@@ -116,17 +121,21 @@ class Noise:
     @property
     def depth(self) -> float:
         """How far below zero, in pings, a noisy count still says more than zero does."""
-        return self.mechanism.depth / self.units_per_ping
+        return self.mechanism.depth * self._pings_per_unit
 
     @property
     def perturbation_weight(self) -> float:
         """The mechanism's weight of a perturbation, in pings."""
-        return self.mechanism.perturbation_weight / self.units_per_ping
+        return self.mechanism.perturbation_weight * self._pings_per_unit
 
     def perturbations(self, shape: tuple[int, ...], random: np.random.Generator) -> Slices:
         """Return the mechanism's perturbations, in pings. (shape)"""
-        return (self.mechanism.perturbations(shape, random) / self.units_per_ping).astype(np.float32)
+        return (self.mechanism.perturbations(shape, random) * self._pings_per_unit).astype(np.float32)
 
     def convolve(self, mass: Floats, step: float) -> Floats:
         """Return a distribution over places `step` pings apart as it is seen through the noise."""
-        return self.mechanism.convolve(mass, step * self.units_per_ping)
+        return self.mechanism.convolve(mass, step / self._pings_per_unit)
+
+    @property
+    def _pings_per_unit(self) -> float:
+        return self.stretch / self.units_per_ping

@@ -100,10 +100,10 @@ RELEASES = Table(
         ),
         (
             "sum_errors",
-            "ARRAY<STRUCT<side: INT, slices: INT, spread: DOUBLE, ceiling: DOUBLE>>",
+            "ARRAY<STRUCT<side: INT, slices: INT, spread: DOUBLE, clump: DOUBLE>>",
             "of sums over squares of so many cells a side and so many slices: with u = spread * count / q, the "
-            "variance is the larger of ceiling * q * q * u / (1 + u) and the sum of squared deviations; null: cells "
-            "err independently",
+            "variance is the larger of q * q * u / (1 + u) + clump * count and the sum of squared deviations; null: "
+            "cells err independently",
         ),
         ("gamma", "DOUBLE", "factor from pings kept to all pings"),
         ("kappa", "DOUBLE", "share of a cell's deviation from what was expected that is released"),

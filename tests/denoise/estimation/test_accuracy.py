@@ -65,7 +65,7 @@ def test_the_choice_is_never_much_worse_than_the_best(
     counts, notes = denoised(noisy, auto, tmp_path)
     assert np.mean((counts - truth) ** 2) == pytest.approx(errors[notes["model"]])  # type: ignore[index]
     assert np.mean((counts - truth) ** 2) <= 1.15 * min(errors.values()) + 0.01 * errors["identity"]
-    assert set(notes["estimated_busy_errors"]) == set(candidates)  # type: ignore[call-overload]
+    assert set(notes["estimated_errors"]) == set(candidates)  # type: ignore[call-overload]
 
 
 def test_identity_is_as_bad_as_the_noise(small_config: Small, tmp_path: Path) -> None:

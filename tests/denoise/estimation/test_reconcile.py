@@ -5,12 +5,12 @@ import pytest
 
 from tests.denoise.laplace import laplace_noise
 from vdr_spark.denoise.estimation.blocks import Level
-from vdr_spark.denoise.estimation.reconcile import Denoised, Twins, block_risks, reconcile, resting_on_prior
+from vdr_spark.denoise.estimation.perturbation import perturb
+from vdr_spark.denoise.estimation.reconcile import Denoised, Twins, reconcile, resting_on_prior
 from vdr_spark.privacy.mechanism import Noise
 
 SHAPE = (8, 64, 64)
 DISTRICTS = Level(16, SHAPE[0])
-ADDED = 0.09  # variance of the additional noise, relative to that of the noise
 
 
 def with_noise(truth: np.ndarray, noise: Noise, seed: int = 1) -> np.ndarray:
@@ -22,10 +22,10 @@ def with_noise(truth: np.ndarray, noise: Noise, seed: int = 1) -> np.ndarray:
 def twins_of(truth: np.ndarray, estimate: np.ndarray, noise: Noise, populated: np.ndarray | None = None) -> Twins:
     """An estimate that does not follow its noise at all: all of it rests on the prior."""
     noisy, counts = with_noise(truth, noise), estimate.astype(np.float32)
-    more = np.random.default_rng(2).normal(0, np.sqrt(ADDED) * noise.deviation, truth.shape)
+    perturbed = perturb(noisy, noise)
     where = np.ones(truth.shape, bool) if populated is None else populated
-    first, second = (Denoised(of, counts, counts, where) for of in (noisy, (noisy + more).astype(np.float32)))
-    return Twins(first, second)
+    first, second = (Denoised(of, counts, counts, where) for of in (noisy, perturbed.noisy))
+    return Twins(first, second, perturbed.signs)
 
 
 def rates(mean: float) -> np.ndarray:
@@ -60,7 +60,7 @@ def test_what_is_right_hardly_moves_towards_noise() -> None:
     after = reconcile(twins_of(truth, truth, noise), noise).first.counts
     for level in (DISTRICTS, Level(16, 1), Level(64, 1)):
         moved, own = level.sums(after) - level.sums(truth), level.sums(np.ones(SHAPE))
-        assert np.sqrt(np.mean(moved**2 / (own * noise.variance))) < 0.1  # of the noise that such a sum has
+        assert np.sqrt(np.mean(moved**2 / (own * noise.variance))) < 0.2  # of the noise that such a sum has
 
 
 def test_where_everything_is_noise_a_model_that_is_wrong_is_found_out_by_many_blocks() -> None:
@@ -90,7 +90,7 @@ def test_cells_that_follow_their_own_count_are_left_as_they_are() -> None:
     certain[:, ::2] = True
     rests = np.where(certain, 0, twins.first.counts).astype(np.float32)
     first, second = (Denoised(of.noisy, of.counts, rests, of.populated) for of in (twins.first, twins.second))
-    after = reconcile(Twins(first, second), noise).first.counts
+    after = reconcile(Twins(first, second, twins.signs), noise).first.counts
     np.testing.assert_array_equal(after[certain], first.counts[certain])
     assert DISTRICTS.sums(after).sum() == pytest.approx(truth.sum(), rel=0.04)
 
@@ -109,19 +109,3 @@ def test_what_rests_on_the_prior_is_what_the_gain_leaves() -> None:
     prior = np.array([[[10, 10, 10]]], np.float32)
     deviation = np.sqrt(noise.variance * np.array([[[0, 0.25, 4]]])).astype(np.float32)
     np.testing.assert_allclose(resting_on_prior(prior, deviation, noise), [[[10, 7.5, 0]]], rtol=1e-5)
-
-
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.8, 1.0])
-def test_the_risk_of_blocks_is_unbiased(share: float) -> None:
-    """Of g = share * y the error is known in closed form: ((1 - s)^2 X^2 + s^2 q^2) / q^2."""
-    rng, noise = np.random.default_rng(3), laplace_noise(3.0)
-    cells = rng.integers(1, 5, 200_000).astype(np.float64)
-    variance = cells * noise.variance
-    truth = rng.gamma(1.0, np.sqrt(variance))
-    noisy = truth + np.sqrt(variance / 2) * rng.laplace(size=truth.shape)
-    noisier = noisy + rng.normal(0, np.sqrt(ADDED * variance))
-    found = block_risks(noisy, share * noisy, noisier, share * noisier, cells, noise)
-    expected = ((1 - share) ** 2 * truth**2 + share**2 * variance) / variance
-    difference = found - expected
-    assert abs(difference.mean()) < 4 * difference.std() / np.sqrt(difference.size)
-    assert difference.std() / np.sqrt(difference.size) < 0.02  # so that it can be told

@@ -22,8 +22,8 @@ def test_again_is_the_same_method_over_other_counts(tmp_path: Path, model: str) 
     task = task_of(noisy, tmp_path)
     prior = PRIORS[model](task)
     task.forget()
-    np.testing.assert_array_equal(prior.again(noisy), prior.mean)
-    again = prior.again(others)
+    np.testing.assert_array_equal(prior.again(task), prior.mean)
+    again = prior.again(task.over(others, task.noise))
     np.testing.assert_array_equal(again, PRIORS[model](task_of(others, tmp_path)).mean)
     assert abs(again - prior.mean).max() > 1
 
@@ -34,7 +34,8 @@ def test_what_models_share_is_made_once_until_it_is_forgotten(tmp_path: Path) ->
     features, ridge = task.features, task.ridge
     assert task.features is features
     assert task.ridge is ridge
-    other = task.of(task.noisy + 1)
+    other = task.over(task.noisy + 1, task.noise.widened(0.1))
     assert other.features is not features
+    assert other.noise.variance > task.noise.variance
     task.forget()
     assert task.features is not features

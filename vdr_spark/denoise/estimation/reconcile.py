@@ -8,12 +8,7 @@ block's estimated sum E moves towards its noisy sum Y,
 
 q the deviation of the noise in Y: the more a block stands out from its noise, the more its noisy sum counts. b says
 that no prediction of a large sum is trusted to be better than a few percent; a is chosen for each level by the
-*estimated risk* of its sums, from the noisy tensor alone:
-
-    E (E - X)^2  =  E (Y - E)^2  -  q^2  +  2 E n E,        X the true sum, n its noise,
-
-where the last term, what the estimate pays for following its own noise, is found by denoising a second time from counts
-with a little more noise and looking how far the sums follow.
+estimated risk of its sums, from the noisy tensor alone (`denoise.estimation.perturbation`).
 
 Cells take part in a correction as far as they rest on the prior: a cell that follows its own count is right already.
 Cells in empty country take no part, neither in the sums nor in the correction: their noise would only be moved into the
@@ -25,13 +20,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vdr_spark.arrays import Floats, Mask, Slices
 from vdr_spark.denoise.estimation.blocks import Level
+from vdr_spark.denoise.estimation.perturbation import BlockSums, block_risks
 from vdr_spark.privacy.mechanism import Noise
 
-_DISTRUST = 0.05  # b: relative error below which no predicted sum is believed to be
+_DISTRUST = 0.05  # b: relative error below which no predicted sum of a slice is believed to be
+_DISTRUST_OF_PERIODS = 0.12  # the same for sums over all slices, of which each was predicted by the others
 _STRENGTHS = (0.0, 0.003, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.2, 2.5, 5.0)  # of a
+_CAUTION = 0.5  # standard errors
 _SIDES = (16, 64)  # cells
 _MOST_DOWN, _MOST_UP = -0.8, 4.0  # of what a cell rests on the prior, in one correction
 _LEAST_SHARE = 0.1  # of a count that is left to it: counts stay above zero
@@ -49,10 +48,17 @@ class Denoised:
 
 @dataclass(frozen=True)
 class Twins:
-    """The estimate, and another one from counts with a little more noise: what differs follows the noise."""
+    """The estimate, and another one from counts some of which were perturbed: what differs follows the noise."""
 
     first: Denoised
     second: Denoised
+    signs: NDArray[np.int8]  # of the perturbations; (T, M, M)
+
+    def sums(self, level: Level, slices: slice | list[int] = slice(None)) -> BlockSums:
+        """Return what is known about the blocks of one size, overlapping ones, in some of the slices."""
+        tensors = (self.first.noisy, self.first.counts, self.second.counts, self.signs)
+        noisy, first, second, signs = (level.overlapping_sums(tensor[slices]) for tensor in tensors)
+        return BlockSums(noisy, first, second, signs, level.overlapping_sums(np.ones_like(self.signs[slices])))
 
 
 def resting_on_prior(prior: Slices, deviation: Slices, noise: Noise) -> Slices:
@@ -66,8 +72,9 @@ def reconcile(twins: Twins, noise: Noise) -> Twins:
     """Return both estimates with their sums reconciled: of slices first, of places over all slices last."""
     for level in _levels(twins.first.noisy.shape):
         sums = [_Sums.of(of, level, noise) for of in (twins.first, twins.second)]
-        risks = [_risk(sums, strength, noise) for strength in _STRENGTHS]
-        strength = _STRENGTHS[int(np.argmin(risks))]
+        signs = level.sums(twins.signs)
+        risks = np.stack([_risks(sums, signs, strength, noise) for strength in _STRENGTHS])
+        strength = _STRENGTHS[_choose(risks)]
         first, second = (
             _correct(of, level, its.correction(strength))
             for of, its in zip((twins.first, twins.second), sums, strict=True)
@@ -94,6 +101,7 @@ class _Sums:
     noisy_all: Floats
     estimated_all: Floats
     cells_all: Floats
+    distrust: float
 
     @classmethod
     def of(cls, denoised: Denoised, level: Level, noise: Noise) -> _Sums:
@@ -106,12 +114,13 @@ class _Sums:
             level.sums(denoised.noisy),
             level.sums(denoised.counts),
             level.sums(np.ones_like(denoised.noisy)),
+            _DISTRUST if level.slices == 1 else _DISTRUST_OF_PERIODS,
         )
 
     def correction(self, strength: float) -> Floats:
         """Return by how much of what they rest on the prior the cells of each block change."""
         stands_out = np.maximum(self.estimated, 0) / self.noise
-        towards = np.maximum(strength * stands_out, (_DISTRUST * stands_out) ** 2)
+        towards = np.maximum(strength * stands_out, (self.distrust * stands_out) ** 2)
         missing = towards / (1 + towards) * (self.noisy - self.estimated)
         change: Floats = np.clip(missing / np.maximum(self.rests, 1e-9), _MOST_DOWN, _MOST_UP)
         return change
@@ -121,33 +130,21 @@ class _Sums:
         return self.estimated_all + self.correction(strength) * self.rests
 
 
-def _risk(sums: list[_Sums], strength: float, noise: Noise) -> float:
-    """Return the estimated squared error of the level's sums, relative to their noise, after a correction."""
-    first, second = sums
-    one, other = (of.corrected(strength) for of in sums)
-    return float(block_risks(first.noisy_all, one, second.noisy_all, other, first.cells_all, noise).mean())
+def _choose(risks: Floats) -> int:
+    """Return the number of the strength of least risk, of which the first is none. (strengths, blocks)
 
-
-def block_risks(
-    noisy: Floats,
-    estimated: Floats,
-    noisier: Floats,
-    estimated_again: Floats,
-    cells: Floats,
-    noise: Noise,
-    weights: Floats | None = None,
-) -> Floats:
-    """Return an estimate of every block's squared error, relative to the variance of its noise; right in the mean.
-
-    How far sums follow is measured against the noise that was added in fact, in blocks that count by `weights`: where
-    sums follow it in proportion, its chance then cancels.
+    What a correction is worth is known by as few numbers as there are blocks: it must pay beyond its own chance.
     """
-    variance = np.maximum(cells * noise.variance, 1e-12)
-    added = noisier - noisy
-    added_variance = max(float(np.average(added**2 / variance, weights=weights)), 1e-12)
-    followed = added * (estimated_again - estimated) / added_variance
-    risks: Floats = ((noisy - estimated) ** 2 + 2 * followed) / variance - 1
-    return risks
+    gains = risks - risks[0]
+    uncertain = gains.std(axis=1) / np.sqrt(gains.shape[1])
+    return int(np.argmin(gains.mean(axis=1) + _CAUTION * uncertain))
+
+
+def _risks(sums: list[_Sums], signs: Floats, strength: float, noise: Noise) -> Floats:
+    """Return the estimated squared errors of a level's sums, relative to their noise, after a correction. (blocks,)"""
+    first, second = sums
+    of = BlockSums(first.noisy_all, first.corrected(strength), second.corrected(strength), signs, first.cells_all)
+    return block_risks(of, noise).ravel()
 
 
 def _correct(denoised: Denoised, level: Level, change: Floats) -> Denoised:

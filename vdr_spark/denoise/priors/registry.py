@@ -14,7 +14,7 @@ from vdr_spark.denoise.launcher import Launcher
 from vdr_spark.denoise.priors.features import Features
 from vdr_spark.denoise.priors.regression import Regression
 from vdr_spark.denoise.priors.ridge import fit_ridge, ridge_prior
-from vdr_spark.denoise.priors.temporal import temporal_prior
+from vdr_spark.denoise.priors.temporal import TemporalPrior, temporal_prior
 from vdr_spark.privacy.mechanism import Noise
 from vdr_spark.progress import Progress
 
@@ -53,37 +53,39 @@ class Task:
         for shared in ("features", "ridge"):
             self.__dict__.pop(shared, None)
 
-    def of(self, noisy: Slices) -> Task:
-        """Return the same task over other noisy counts."""
-        return replace(self, noisy=noisy)
+    def over(self, noisy: Slices, noise: Noise) -> Task:
+        """Return the same task over other noisy counts, which hold other noise."""
+        return replace(self, noisy=noisy, noise=noise)
 
 
 @dataclass(frozen=True)
 class Prior:
     """A prediction of every cell's mean (T, M, M), and what there is to say about it.
 
-    `again` makes the prediction anew out of other noisy counts, by the same method. `reconstruct` does so slice by
-    slice, where the model looks at the cell's own count; None: it is blind.
+    `again` makes the prediction anew for a task over other noisy counts, by the same method. `reconstruct` makes it out
+    of some slices alone, where the model looks at the cell's own count; None: it is blind.
     """
 
     mean: Slices
     notes: dict[str, Any]
-    again: Callable[[Slices], Slices]
+    again: Callable[[Task], Slices]
     reconstruct: Callable[[Slices], Slices] | None = None
 
 
 def _temporal(task: Task) -> Prior:
-    variance, progress = task.noise.variance, task.progress
-    prior = temporal_prior(task.noisy, variance, progress)
+    def predict(task: Task) -> TemporalPrior:
+        return temporal_prior(task.noisy, task.noise.variance, task.progress)
+
+    prior = predict(task)
     notes = {"width_cells": prior.width, "blind_risk": prior.blind_risk}
-    return Prior(prior.mean, notes, lambda noisy: temporal_prior(noisy, variance, progress).mean)
+    return Prior(prior.mean, notes, lambda task: predict(task).mean)
 
 
 def _ridge(task: Task) -> Prior:
     def predict(task: Task) -> Slices:
         return ridge_prior(task.features, task.ridge, task.progress)
 
-    return Prior(predict(task), {}, lambda noisy: predict(task.of(noisy)))
+    return Prior(predict(task), {}, predict)
 
 
 def _blindspot(task: Task) -> Prior:
@@ -105,7 +107,7 @@ def _blindspot(task: Task) -> Prior:
     def predict(task: Task) -> Slices:
         return predict_blindspot(network, task.features, task.ridge, device, task.progress)
 
-    return Prior(predict(task), {"steps": settings.steps}, lambda noisy: predict(task.of(noisy)))
+    return Prior(predict(task), {"steps": settings.steps}, predict)
 
 
 def _autoencoder(task: Task, model: str) -> Prior:
@@ -122,7 +124,7 @@ def _autoencoder(task: Task, model: str) -> Prior:
         if task.settings.processes > 1:
             train_distributed(task.noisy, task.noise, run, task.settings, task.launcher)
         reconstruct, notes = autoencoder_prior(task.noisy, task.noise, run)
-        return Prior(reconstruct(task.noisy), notes, reconstruct, reconstruct)
+        return Prior(reconstruct(task.noisy), notes, lambda task: reconstruct(task.noisy), reconstruct)
 
 
 def network_run(

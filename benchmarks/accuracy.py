@@ -15,9 +15,8 @@ line stand the errors of squares of 1-4, 8-32 and 64-256 cells, in one slice and
 the shares of such counts within one and two of their error bars. The figures are exact about the data: nothing here is
 private. The last line is JSON.
 
-`--alone 6` shows what a slice knows of itself: each of six evenly spaced slices is released as a tensor of its own, and
-figures are over these. `--alone 6 --from 1` begins at slice 1, with the same gaps: what was tuned on some slices can be
-reported on others.
+`--alone 5 11 17` shows what a slice knows of itself: each of these slices is released as a tensor of its own, and the
+figures are over them together, `all` included. What was tuned on some slices can be reported on others.
 """
 
 from __future__ import annotations
@@ -120,7 +119,7 @@ def main() -> None:
     arguments = _arguments()
     preset = PRESETS[arguments.preset]
     data = _read(arguments.input, preset.grid(arguments.cells), preset.users)
-    chosen = _chosen(arguments, preset)
+    chosen = arguments.alone or list(range(preset.slices))
     grid, truth = data.grid, data.truth[chosen]
     print(
         f"{arguments.preset}: {truth.sum():,.0f} pings on {len(chosen)} slices of "
@@ -173,17 +172,13 @@ def _release_alone(
 ) -> tuple[Tensor, SumErrors | None]:
     """Release the chosen slices, each as a tensor of its own. Without error bars: those of sums differ by slice."""
     truth, parts = data.truth, []
-    for t in _chosen(arguments, preset):
+    for t in arguments.alone:
+        if not truth[t].any():
+            sys.exit(f"--alone: slice {t} of the preset holds no ping to be compared with")
         plan = _plan(arguments, preset.only(t), epsilon, method, truth[t : t + 1])
         noisy = data.kept(plan.k, arguments.bounding, draw)[t : t + 1] + _noise(plan, draw, [t])
         parts.append(_estimate(noisy.astype(np.float32), plan)[0])
     return Tensor(np.concatenate([part.counts for part in parts])), None
-
-
-def _chosen(arguments: argparse.Namespace, preset: Preset) -> list[int]:
-    """Return the slices that are looked at: all, or `--alone` of them, evenly spaced."""
-    number = min(arguments.alone or preset.slices, preset.slices)
-    return list(range(arguments.begin, preset.slices, preset.slices // number))[:number]
 
 
 def _arguments() -> argparse.Namespace:
@@ -194,8 +189,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--methods", nargs="+", default=["identity", "temporal", "auto"], help="(default: %(default)s)")
     parser.add_argument("--draws", type=int, default=3, help="of the noise (default: %(default)s)")
     parser.add_argument("--first-draw", type=int, default=0, help="of them (default: %(default)s)")
-    parser.add_argument("--alone", type=int, metavar="SLICES", help="release so many slices, each by itself")
-    parser.add_argument("--from", type=int, default=0, dest="begin", help="the first of them (default: %(default)s)")
+    parser.add_argument("--alone", type=int, nargs="+", metavar="SLICE", help="release these slices, each by itself")
     parser.add_argument("--cells", type=int, help="along each side (default: 576; 192 for users)")
     parser.add_argument("--k", type=int, default=64, help="pings of a user, where users are protected (default: 64)")
     parser.add_argument("--bounding", choices=("sample", "weight"), default="sample", help="likewise (default: sample)")
@@ -205,10 +199,8 @@ def _arguments() -> argparse.Namespace:
         parser.error(f"--input: there is no file {arguments.input}")
     if arguments.draws < 1:
         parser.error("--draws must be at least 1")
-    if arguments.alone is not None and not 1 <= arguments.alone <= PRESETS[arguments.preset].slices:
-        parser.error(f"--alone must be from 1 to the preset's {PRESETS[arguments.preset].slices} slices")
-    if arguments.begin and not arguments.alone:
-        parser.error("--from is for --alone")
+    if not set(arguments.alone or []) <= set(range(PRESETS[arguments.preset].slices)):
+        parser.error(f"--alone must name slices from 0 to {PRESETS[arguments.preset].slices - 1}")
     return arguments
 
 

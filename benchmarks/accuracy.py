@@ -14,6 +14,9 @@ with it; `ridge+prior` is what a model predicts before fusion. `--set vqvae.code
 line stand the errors of squares of 1-4, 8-32 and 64-256 cells, in one slice and over all, at pings and anywhere, and
 the shares of such counts within one and two of their error bars. The figures are exact about the data: nothing here is
 private. The last line is JSON.
+
+`--alone 5 11 17` shows what a slice knows of itself: each of these slices is released as a tensor of its own, and the
+figures are over them together, `all` included. What was tuned on some slices can be reported on others.
 """
 
 from __future__ import annotations
@@ -23,8 +26,9 @@ import json
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +70,10 @@ class Preset:
 
     def grid(self, cells: int | None) -> Grid:
         return Grid(self.box, cells or self.cells, self.start, 3600 * self.hours, self.slices)
+
+    def only(self, t: int) -> Preset:
+        """Return the preset of slice t alone."""
+        return replace(self, start=self.start + timedelta(hours=t * self.hours), slices=1)
 
 
 _BEIJING = Box.around(39.9075, 116.3972, 20_000)
@@ -111,10 +119,11 @@ def main() -> None:
     arguments = _arguments()
     preset = PRESETS[arguments.preset]
     data = _read(arguments.input, preset.grid(arguments.cells), preset.users)
-    grid, truth = data.grid, data.truth
+    chosen = arguments.alone or list(range(preset.slices))
+    grid, truth = data.grid, data.truth[chosen]
     print(
-        f"{arguments.preset}: {truth.sum():,.0f} pings on {grid.slices} slices of "
-        f"{grid.cells_per_side} x {grid.cells_per_side} cells"
+        f"{arguments.preset}: {truth.sum():,.0f} pings on {len(chosen)} slices of "
+        f"{grid.cells_per_side} x {grid.cells_per_side} cells{', each alone' if arguments.alone else ''}"
     )
     side = grid.cell_metres[0]  # of the paper's 30 m: sides of 30 to 120 m
     ranges = range_queries(truth, grid, _WORKLOAD_SEED, side_m=(side, 4 * side))
@@ -125,14 +134,13 @@ def main() -> None:
         print(f"{'':24}" + "".join(f"{name.replace('_', ' '):>20}" for name in FIGURES) + f"{'seconds':>10}")
         of_epsilon: dict[str, object] = {}
         for method in arguments.methods:
-            plan = _plan(arguments, preset, epsilon, method, truth)
             errors, seconds = [], []
             scales: list[dict[str, float]] = []
             coverages: list[dict[str, tuple[float, float]]] = []
-            for draw in range(arguments.draws):
-                noisy = data.kept(plan.k, arguments.bounding, draw) + _noise(plan, draw)
+            for draw in range(arguments.first_draw, arguments.first_draw + arguments.draws):
+                release = _release_alone if arguments.alone else _release
                 began = time.perf_counter()
-                estimate, sum_errors = _estimate(noisy.astype(np.float32), plan)
+                estimate, sum_errors = release(arguments, preset, data, epsilon, method, draw)
                 seconds.append(time.perf_counter() - began)
                 errors.append(compare(truth, estimate.counts, ranges, hotspots))
                 scales.append(compare_scales(truth, estimate.counts, grid))
@@ -141,12 +149,36 @@ def main() -> None:
                     coverages.append(measure_coverage(truth, estimate.counts, bars, grid))
             of_epsilon[method] = _figures(errors, seconds) | {
                 "scales": _mean_of(scales),
+                "scales_sd": {name: float(np.std([of[name] for of in scales])) for name in scales[0]},
                 "coverage": _mean_of(coverages),
             }
             _print_line(method, errors, seconds)
             _print_scales(_mean_of(scales), _mean_of(coverages))
         result[epsilon] = of_epsilon
     print(json.dumps({arguments.preset: result}))
+
+
+def _release(
+    arguments: argparse.Namespace, preset: Preset, data: Data, epsilon: str, method: str, draw: int
+) -> tuple[Tensor, SumErrors | None]:
+    """Release all slices together."""
+    plan = _plan(arguments, preset, epsilon, method, data.truth)
+    noisy = data.kept(plan.k, arguments.bounding, draw) + _noise(plan, draw, range(preset.slices))
+    return _estimate(noisy.astype(np.float32), plan)
+
+
+def _release_alone(
+    arguments: argparse.Namespace, preset: Preset, data: Data, epsilon: str, method: str, draw: int
+) -> tuple[Tensor, SumErrors | None]:
+    """Release the chosen slices, each as a tensor of its own. Without error bars: those of sums differ by slice."""
+    truth, parts = data.truth, []
+    for t in arguments.alone:
+        if not truth[t].any():
+            sys.exit(f"--alone: slice {t} of the preset holds no ping to be compared with")
+        plan = _plan(arguments, preset.only(t), epsilon, method, truth[t : t + 1])
+        noisy = data.kept(plan.k, arguments.bounding, draw)[t : t + 1] + _noise(plan, draw, [t])
+        parts.append(_estimate(noisy.astype(np.float32), plan)[0])
+    return Tensor(np.concatenate([part.counts for part in parts])), None
 
 
 def _arguments() -> argparse.Namespace:
@@ -156,6 +188,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--epsilon", nargs="+", default=["0.2"], help="one or more (default: 0.2)")
     parser.add_argument("--methods", nargs="+", default=["identity", "temporal", "auto"], help="(default: %(default)s)")
     parser.add_argument("--draws", type=int, default=3, help="of the noise (default: %(default)s)")
+    parser.add_argument("--first-draw", type=int, default=0, help="of them (default: %(default)s)")
+    parser.add_argument("--alone", type=int, nargs="+", metavar="SLICE", help="release these slices, each by itself")
     parser.add_argument("--cells", type=int, help="along each side (default: 576; 192 for users)")
     parser.add_argument("--k", type=int, default=64, help="pings of a user, where users are protected (default: 64)")
     parser.add_argument("--bounding", choices=("sample", "weight"), default="sample", help="likewise (default: sample)")
@@ -165,6 +199,8 @@ def _arguments() -> argparse.Namespace:
         parser.error(f"--input: there is no file {arguments.input}")
     if arguments.draws < 1:
         parser.error("--draws must be at least 1")
+    if not set(arguments.alone or []) <= set(range(PRESETS[arguments.preset].slices)):
+        parser.error(f"--alone must name slices from 0 to {PRESETS[arguments.preset].slices - 1}")
     return arguments
 
 
@@ -253,10 +289,10 @@ def _plan(
     return make_plan(config).releases(total)[0]
 
 
-def _noise(plan: ReleasePlan, draw: int) -> NDArray[np.float64]:
-    """Sample noise by a seed, so that every method sees the same draws."""
+def _noise(plan: ReleasePlan, draw: int, slices: Sequence[int]) -> NDArray[np.float64]:
+    """Sample noise of the plan's slices, of these numbers, by a seed, so that every method sees the same draws."""
     grid, mechanism = plan.grid, plan.noise.mechanism
-    layers = [mechanism.sample(grid.cells_per_side**2, seeded_words(draw, number)) for number in range(grid.slices)]
+    layers = [mechanism.sample(grid.cells_per_side**2, seeded_words(draw, number)) for number in slices]
     noise: NDArray[np.float64] = np.stack(layers).reshape(grid.shape) / plan.noise.units_per_ping
     return noise
 

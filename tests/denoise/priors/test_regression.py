@@ -121,6 +121,33 @@ def test_too_few_cells_altogether_change_nothing() -> None:
     assert not fit(features, expected, 2 * expected, 1.0).weights.any()
 
 
+def test_weights_of_a_slice_alone_are_the_best_of_at_least_zero() -> None:
+    """Of three means one speaks against the others: its weight is zero, and the others are best without it."""
+    rng = np.random.default_rng(7)
+    expected = np.full((40, 40), 10, np.float32)
+    features = np.stack([expected, *rng.gamma(2, 5, (3, 40, 40)).astype(np.float32)])
+    noisy = (0.5 * features[1] + 0.8 * features[2] - 0.3 * features[3]).astype(np.float32)
+    noisy += rng.normal(size=noisy.shape).astype(np.float32)
+    regression = Regression.fit_alone(features, expected, noisy, 1e9, all_busy((1, 40, 40)))  # all equally well known
+    for fold in range(NUMBER):
+        others = regression.folds.of_cell != fold
+        plain, *_ = np.linalg.lstsq(features[1:3, others].T, noisy[others], rcond=None)
+        found = regression.weights[fold, BUSY, 2]
+        assert found[0] == -1  # what is expected is taken off again
+        assert found[3] == 0
+        np.testing.assert_allclose(found[1:3], plain, atol=0.01)  # a thousandth of ridge
+    predicted = regression.predict(0, features, expected)
+    np.testing.assert_allclose(np.corrcoef(predicted.ravel(), noisy.ravel())[0, 1], 0.9, atol=0.1)
+
+
+def test_a_slice_alone_of_too_few_cells_is_as_expected() -> None:
+    rng = np.random.default_rng(8)
+    expected = np.full((6, 6), 10, np.float32)
+    features = np.stack([expected, *rng.gamma(2, 5, (3, 6, 6)).astype(np.float32)])
+    regression = Regression.fit_alone(features, expected, features[1], 1.0, all_busy((1, 6, 6)))
+    np.testing.assert_allclose(regression.predict(0, features, expected), expected)
+
+
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_features_that_say_nothing_change_nothing(value: float) -> None:
     expected = np.full((2, 5, 5), 3, np.float32)

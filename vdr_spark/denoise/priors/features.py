@@ -2,7 +2,8 @@
 
 Two kinds, and both are *blind*: nothing of the cell's own noise is in them. *Others* come from other slices only, so
 they may be smoothed and combined in space at will. *Own* come from the cells around it in slice t: between the cells
-of one slice they must not travel, or a cell would see itself mirrored in the cells around it.
+of one slice they must not travel, or a cell would see itself mirrored in the cells around it. Of a slice that is alone
+they are means of the noisy counts around the cell at many widths: there is nothing to be surprised by.
 
 Every feature is a guess at the count or at a correction to it, in pings, so a regression can use it as it is.
 """
@@ -24,6 +25,7 @@ from vdr_spark.denoise.statistics.local_mean import (
     local_mean_excluding_self,
     remaining_variance,
     wide_local_mean,
+    wide_local_mean_excluding_self,
 )
 from vdr_spark.denoise.statistics.subsets import LeaveOneOut, evenly_spaced
 from vdr_spark.denoise.statistics.surroundings import Surroundings
@@ -36,6 +38,8 @@ _NEAR_WIDTHS = (0.0, 1.0)  # of the slices next to this one, and of those a day 
 _SURPRISE_WIDTHS = (0.6, 1.0, 2.0, 4.0, 8.0)  # of how far the cells around are from what was expected of them
 _RATIO_WIDTHS = (1.0, 2.0, 4.0, 8.0)
 _RESIDUAL_WIDTHS = (2.0, 4.0, 12.0)
+_ALONE_WIDTHS = (0.6, 1.0, 2.0, 4.0)  # of the noisy counts around a cell, where there is but one slice
+_ALONE_WIDE = (8.0, 16.0, 32.0)  # likewise; the edges are mirrored
 _RIDGE = 1e-4  # of a slice's own variance: keeps the best combination from weighing noise against noise
 _REACH = 4  # widths beyond which a smoothed value is not looked at
 _CELLS_PER_WEIGHT = 5  # at least, of a combination
@@ -120,6 +124,8 @@ class Features:
 
     def _own_slice(self, t: int) -> tuple[Image, Floats]:
         """Return features from the cells around in slice t, and the deviation of the noise in each. (C, M, M), (C,)"""
+        if len(self._noisy) == 1:
+            return self._slice_alone()
         expected, noisy = self.expected[t], self._noisy[t]
         posterior, _ = self._fusion.posterior(t, expected, noisy)
         surprise, residual = posterior - expected, noisy - expected
@@ -137,6 +143,14 @@ class Features:
             for width in _RESIDUAL_WIDTHS
         ]
         return self._stack(features)
+
+    def _slice_alone(self) -> tuple[Image, Floats]:
+        """Return means around each cell of the one slice, and the deviation of the noise in each. (C, M, M), (C,)"""
+        around = [local_mean_excluding_self(self._noisy[0], width) for width in _ALONE_WIDTHS]
+        around += [wide_local_mean_excluding_self(self._noisy[0], width) for width in _ALONE_WIDE]
+        widths = (*_ALONE_WIDTHS, *_ALONE_WIDE)
+        shares = [remaining_variance(width, with_self=False) for width in widths]
+        return self._stack(list(zip(around, shares, strict=True)))
 
     def _stack(self, features: list[tuple[Image, float]]) -> tuple[Image, Floats]:
         images, shares = zip(*features, strict=True)

@@ -4,6 +4,10 @@ The weights are those that predict the noisy counts best, which are also those t
 that is in no feature cannot be learnt. Cells that are expected to be busy have weights of their own, and so have cells
 in empty, thin and busy surroundings (`denoise.statistics.surroundings`). The weights of a cell come from the cells of
 other folds (`denoise.statistics.folds`), so they have not seen its noise.
+
+A slice that is alone has a tenth or less of the cells that free weights need, and its features are means of counts
+around the cell. So there weights are at least zero: no difference of two noisy means can be learnt, and sums of
+districts stay what they are.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import nnls
 
 from vdr_spark.arrays import Floats, Image, Integers, Slices
 from vdr_spark.denoise.statistics import folds as folds_module
@@ -29,6 +34,8 @@ _DISPERSION = 3.0  # of counts around the prediction: how much less a busy cell'
 _RIDGE = 1e-3  # of each feature's own weight
 _CELLS_PER_WEIGHT = 50  # at least; fewer could be learnt by heart, noise and all
 _LEAST_SHARE = 0.05  # of what was expected, that a prediction never falls below
+_ROUNDS = 2  # of a slice alone: only a first prediction tells which cells are busy
+_STEPS = 1000  # at most, to weights of at least zero: a few times as many as there are weights do
 
 Group = tuple[int, ...]
 """Fold, surroundings and class of cells."""
@@ -57,18 +64,34 @@ class Regression:
         progress: Progress | None = None,
     ) -> Regression:
         """Fit the weights on the named slices of a tensor, expected and noisy, (T, M, M) each."""
-        folds = Folds(noisy.shape[1])
-        moments = {group: _Moments() for group in np.ndindex(folds_module.NUMBER, surroundings_module.NUMBER, _CLASSES)}
+        folds, moments = Folds(noisy.shape[1]), _no_moments()
         with (progress or NullProgress()).task("denoise: regression", len(slices)) as update:
             for number, t in enumerate(slices, start=1):
-                features = _flat(features_of(t))
-                before = expected[t].ravel()
-                precision = 1 / (noise_variance + before + before**2 / _DISPERSION + 1e-9)
-                missing = noisy[t].ravel() - before
+                features, before = _flat(features_of(t)), expected[t].ravel()
+                precision, missing = _precision(before, noise_variance), noisy[t].ravel() - before
                 for group, cells in _groups(before, folds, surroundings.of(t)):
                     moments[group].add(features[:, cells], missing[cells], precision[cells])
                 update(number, "")
-        return cls(np.stack([_solve_all(moments, fold) for fold in range(folds_module.NUMBER)]), folds, surroundings)
+        return cls(_solve_all(moments, _Moments.solve), folds, surroundings)
+
+    @classmethod
+    def fit_alone(
+        cls, features: Image, expected: Image, noisy: Image, noise_variance: float, surroundings: Surroundings
+    ) -> Regression:
+        """Fit weights of at least zero to the one slice there is. (C, M, M), (M, M), (M, M)
+
+        The first feature is what is expected, which is the same for all cells.
+        """
+        folds, flat, mean = Folds(len(noisy)), _flat(features), expected
+        for _ in range(_ROUNDS):
+            moments, precision = _no_moments(), _precision(mean.ravel(), noise_variance)
+            for group, cells in _groups(expected.ravel(), folds, surroundings.of(0)):
+                moments[group].add(flat[:, cells], noisy.ravel()[cells], precision[cells])
+            weights = _solve_all(moments, _Moments.solve_positive)
+            weights[..., 0] -= 1  # a prediction is what is expected and more: here it is the weighted sum alone
+            regression = cls(weights, folds, surroundings)
+            mean = regression.predict(0, features, expected)
+        return regression
 
     def predict(self, t: int, features: Image, expected: Image) -> Image:
         """Predict slice t from its features. (C, M, M), (M, M) -> (M, M)"""
@@ -109,13 +132,43 @@ class _Moments:
         """Return the weights, zero where cells are too few. (C,)"""
         if not self.are_enough:
             return np.zeros_like(self._products)
-        size = np.sqrt(np.diag(self._squares)) + 1e-12
-        relative = self._squares / size / size[:, None] + _RIDGE * np.eye(len(size))
-        weights: Floats = np.linalg.solve(relative, self._products / size) / size
+        relative, products, size = self._relative()
+        weights: Floats = np.linalg.solve(relative, products) / size
         return weights
 
+    def solve_positive(self) -> Floats:
+        """Return the best weights of at least zero; of the first feature alone where cells are too few. (C,)"""
+        if not self.are_enough:
+            weights: Floats = np.zeros_like(self._products)
+            weights[0] = 1
+            return weights
+        relative, products, size = self._relative()
+        root = np.linalg.cholesky(relative)  # |root.T x - y|^2 has the least x that x relative x - 2 x products has
+        weights, _ = nnls(root.T, np.linalg.solve(root, products), maxiter=_STEPS)
+        return weights / size
 
-def _solve_all(moments: dict[Group, _Moments], fold: int) -> Floats:
+    def _relative(self) -> tuple[Floats, Floats, Floats]:
+        """Return squares and products of features of size 1, and their sizes. (C, C), (C,), (C,)"""
+        size = np.sqrt(np.diag(self._squares)) + 1e-12
+        return self._squares / size / size[:, None] + _RIDGE * np.eye(len(size)), self._products / size, size
+
+
+def _no_moments() -> dict[Group, _Moments]:
+    return {group: _Moments() for group in np.ndindex(folds_module.NUMBER, surroundings_module.NUMBER, _CLASSES)}
+
+
+def _precision(expected: Image, noise_variance: float) -> Image:
+    """Return how well it is known what a cell misses, of which so much is expected. (cells,)"""
+    precision: Image = 1 / (noise_variance + expected + expected**2 / _DISPERSION + 1e-9)
+    return precision
+
+
+def _solve_all(moments: dict[Group, _Moments], solve: Callable[[_Moments], Floats]) -> Floats:
+    """Return the weights of every fold by the cells of all other folds. (folds, surroundings, classes, C)"""
+    return np.stack([_solve_fold(moments, fold, solve) for fold in range(folds_module.NUMBER)])
+
+
+def _solve_fold(moments: dict[Group, _Moments], fold: int, solve: Callable[[_Moments], Floats]) -> Floats:
     """Return the weights of a fold by the cells of all other folds. (surroundings, classes, C)"""
     shape = (surroundings_module.NUMBER, _CLASSES)
     others = [
@@ -124,7 +177,7 @@ def _solve_all(moments: dict[Group, _Moments], fold: int) -> Floats:
     ]
     everywhere = [reduce(operator.add, of_class) for of_class in zip(*others, strict=True)]
     pooled = [_pool_sparse(of if _any_enough(of) else everywhere) for of in others]
-    return np.stack([np.stack([of_class.solve() for of_class in of]) for of in pooled])
+    return np.stack([np.stack([solve(of_class) for of_class in of]) for of in pooled])
 
 
 def _sum_others(moments: dict[Group, _Moments], fold: int, group: tuple[int, int]) -> _Moments:

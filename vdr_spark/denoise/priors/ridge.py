@@ -13,6 +13,9 @@ from vdr_spark.progress import NullProgress, Progress
 
 def fit_ridge(features: Features, noisy: Slices, noise: Noise, progress: Progress | None = None) -> Regression:
     """Fit the regression of a noisy tensor (T, M, M) on all its features."""
+    if len(noisy) == 1:
+        alone = features.of(0).all
+        return Regression.fit_alone(alone, features.expected[0], noisy[0], noise.variance, features.surroundings)
     return Regression.fit(
         lambda t: features.of(t).all,
         features.expected,

@@ -3,10 +3,10 @@
     python benchmarks/accuracy.py --input cabs_sf_trip_ends.parquet --preset cabs_sf --epsilon 0.05 0.2 \\
         --methods identity vqvae vqvae+fusion temporal ridge blindspot auto --draws 3
 
-In most presets every ping counts (k = 1): the noise has scale 1 / epsilon and the truth is what was counted. N is
-declared, so every method is scaled to it. In `tdrive_users` people are protected: the taxis' pings are cut into users
-whose numbers of pings follow a power law, each user is bounded to `--k` pings, and the released tensor is compared with
-*all* pings. There `identity` is scaled by N / n and `identity_gamma` by the paper's gamma.
+In most presets (`location_data.py`) every ping counts (k = 1): the noise has scale 1 / epsilon and the truth is what
+was counted. N is declared, so every method is scaled to it. In `tdrive_users`, `demo` and `houston` people are
+protected: each is bounded to `--k` pings, and the released tensor is compared with *all* pings. There `identity` is
+scaled by N / n and `identity_gamma` by the paper's gamma.
 
 A method is a model of `denoise.model` with fusion, but `vqvae` and `vae` are the models alone, and `vqvae+fusion` is
 with it; `ridge+prior` is what a model predicts before fusion. `--set vqvae.codebook_size=512` changes settings of
@@ -27,98 +27,35 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import yaml
+from location_data import PRESETS, Data, Preset, read_pings
 from numpy.typing import NDArray
-from pyarrow import csv
 
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.stage import denoise_tensor
 from vdr_spark.evaluate.metrics import Errors, compare
 from vdr_spark.evaluate.scales import bars_of, compare_scales, measure_coverage
 from vdr_spark.evaluate.workloads import hotspot_queries, range_queries
-from vdr_spark.grid import Box, Grid
 from vdr_spark.plan import ReleasePlan, make_plan
 from vdr_spark.privacy.randomness import seeded_words
 from vdr_spark.progress import NullProgress
 from vdr_spark.refine import choose_refinement, estimate_kept, refine_sum_errors
 from vdr_spark.storage.tensor_file import Tensor
 from vdr_spark.sum_errors import SumErrors
-from vdr_spark.synth.power_law import PowerLaw
 
 FIGURES = ("relative_error", "mae", "rmse", "hotspot_distance", "hotspot_regret")
 _WORKLOAD_SEED = 1
 
 
-@dataclass(frozen=True)
-class Preset:
-    """Box, period and slices of a data set, as the paper and our design use them."""
-
-    box: Box
-    start: datetime
-    hours: int  # of a slice
-    slices: int
-    cells: int = 576  # along each side
-    users: bool = False  # cut the pings into users, and protect these
-
-    def grid(self, cells: int | None) -> Grid:
-        return Grid(self.box, cells or self.cells, self.start, 3600 * self.hours, self.slices)
-
-    def only(self, t: int) -> Preset:
-        """Return the preset of slice t alone."""
-        return replace(self, start=self.start + timedelta(hours=t * self.hours), slices=1)
-
-
-_BEIJING = Box.around(39.9075, 116.3972, 20_000)
-PRESETS = {
-    "cabs_sf": Preset(Box(37.60793, -122.45129, 37.80792, -122.21134), datetime(2008, 5, 17, tzinfo=UTC), 24, 24),
-    "tdrive": Preset(_BEIJING, datetime(2008, 2, 2, tzinfo=UTC), 3, 56),
-    "gowalla_nyc": Preset(Box.around(40.745, -73.985, 20_000), datetime(2009, 4, 6, tzinfo=UTC), 24 * 28, 20),
-    "tdrive_users": Preset(_BEIJING, datetime(2008, 2, 2, tzinfo=UTC), 3, 56, cells=192, users=True),
-}
-USER_SIZES = PowerLaw(exponent=2.018, shift=25.5, cutoff=30_000)
-
-
-@dataclass(frozen=True)
-class Data:
-    """Pings inside the grid: their cells, in file order, and for users who made each."""
-
-    grid: Grid
-    cells: NDArray[np.int64]
-    users: NDArray[np.int64] | None
-
-    @property
-    def truth(self) -> NDArray[np.float32]:
-        return self.counted(self.cells)
-
-    def counted(self, cells: NDArray[np.int64], weights: NDArray[np.float64] | None = None) -> NDArray[np.float32]:
-        return np.bincount(cells, weights, minlength=self.grid.size).reshape(self.grid.shape).astype(np.float32)
-
-    def kept(self, k: int, bounding: str, draw: int) -> NDArray[np.float32]:
-        """The counts that get noise: every ping, or of every user at most k, or with weights of at most k."""
-        if self.users is None:
-            return self.truth
-        pings = np.bincount(self.users)[self.users]
-        if bounding == "weight":
-            return self.counted(self.cells, np.minimum(1, k / pings))
-        order = np.lexsort((np.random.default_rng([1, draw]).random(len(self.users)), self.users))
-        users = self.users[order]
-        first = np.flatnonzero(np.r_[True, users[1:] != users[:-1]])
-        place = np.arange(len(users)) - np.repeat(first, np.diff(np.r_[first, len(users)]))
-        return self.counted(self.cells[order][place < k])
-
-
 def main() -> None:
     arguments = _arguments()
     preset = PRESETS[arguments.preset]
-    data = _read(arguments.input, preset.grid(arguments.cells), preset.users)
+    data = read_pings(arguments.input, preset.grid(arguments.cells), preset.users)
     chosen = arguments.alone or list(range(preset.slices))
     grid, truth = data.grid, data.truth[chosen]
     print(
@@ -183,7 +120,7 @@ def _release_alone(
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--input", type=Path, required=True, help="Parquet file of pings: user_id, lat, lon, ts")
+    parser.add_argument("--input", type=Path, required=True, help="Parquet of pings, a file or a folder of them")
     parser.add_argument("--preset", choices=PRESETS, required=True, help="box, period and slices")
     parser.add_argument("--epsilon", nargs="+", default=["0.2"], help="one or more (default: 0.2)")
     parser.add_argument("--methods", nargs="+", default=["identity", "temporal", "auto"], help="(default: %(default)s)")
@@ -191,57 +128,17 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--first-draw", type=int, default=0, help="of them (default: %(default)s)")
     parser.add_argument("--alone", type=int, nargs="+", metavar="SLICE", help="release these slices, each by itself")
     parser.add_argument("--cells", type=int, help="along each side (default: 576; 192 for users)")
-    parser.add_argument("--k", type=int, default=64, help="pings of a user, where users are protected (default: 64)")
+    parser.add_argument("--k", type=int, help="pings of a user, where users are protected (default: the preset's)")
     parser.add_argument("--bounding", choices=("sample", "weight"), default="sample", help="likewise (default: sample)")
     parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="settings of `denoise`")
     arguments = parser.parse_args()
-    if not arguments.input.is_file():
-        parser.error(f"--input: there is no file {arguments.input}")
+    if not arguments.input.exists():
+        parser.error(f"--input: there is no file or folder {arguments.input}")
     if arguments.draws < 1:
         parser.error("--draws must be at least 1")
     if not set(arguments.alone or []) <= set(range(PRESETS[arguments.preset].slices)):
         parser.error(f"--alone must name slices from 0 to {PRESETS[arguments.preset].slices - 1}")
     return arguments
-
-
-def _read(path: Path, grid: Grid, users: bool) -> Data:
-    lat, lon, us, taxi = _gowalla(path) if path.suffix == ".gz" else _parquet(path)
-    cells = grid.cell_of(lat, lon, us)
-    inside = cells >= 0
-    if not inside.any():
-        sys.exit("no ping of the file lies inside the preset's box and period")
-    cells = cells[inside]
-    return Data(grid, cells, _users_of(taxi[inside], us[inside]) if users else None)
-
-
-Columns = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
-
-
-def _parquet(path: Path) -> Columns:
-    table = pq.read_table(path, columns=["lat", "lon", "ts", "user_id"])
-    lat, lon, user = (table.column(name).to_numpy() for name in ("lat", "lon", "user_id"))
-    us = table.column("ts").cast(pa.timestamp("us", "UTC")).cast(pa.int64()).to_numpy()
-    return lat, lon, us, user
-
-
-def _gowalla(path: Path) -> Columns:
-    """SNAP's format: user, ISO time, lat, lon, place."""
-    names = ["user", "ts", "lat", "lon", "place"]
-    options = {"read_options": csv.ReadOptions(column_names=names), "parse_options": csv.ParseOptions(delimiter="\t")}
-    table = csv.read_csv(path, **options)
-    us = table.column("ts").cast(pa.timestamp("us", "UTC")).cast(pa.int64()).to_numpy()
-    return table.column("lat").to_numpy(), table.column("lon").to_numpy(), us, table.column("user").to_numpy()
-
-
-def _users_of(taxi: NDArray[np.int64], us: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Taxis in random order, each in time order, cut into users whose numbers of pings follow a power law."""
-    random = np.random.default_rng(0)
-    _, number = np.unique(taxi, return_inverse=True)
-    order = np.lexsort((us, random.permutation(number.max() + 1)[number]))
-    sizes = USER_SIZES.sample(random, 4 * USER_SIZES.users_for(len(taxi)) + 1000)
-    users = np.empty(len(taxi), np.int64)
-    users[order] = np.searchsorted(np.cumsum(sizes), np.arange(len(taxi)), side="right")
-    return users
 
 
 def _plan(
@@ -277,8 +174,8 @@ def _plan(
             "privacy": {
                 "epsilon": epsilon,
                 "accept_weak_promise": True,  # whatever epsilon is asked for: nothing is released
-                "k": arguments.k if preset.users else 1,
-                "bounding": arguments.bounding if preset.users else "sample",
+                "k": preset.k if preset.users == "none" else arguments.k or preset.k,
+                "bounding": "sample" if preset.users == "none" else arguments.bounding,
                 "total_pings": total,
                 "budget": epsilon,
             },

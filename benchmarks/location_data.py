@@ -1,0 +1,135 @@
+"""Location data that releases are measured on: real files, and cities that `vdr synth` generates.
+
+In most presets every ping counts (k = 1). Where people are protected, they are those of the file (`users: own`), or a
+taxi's pings cut into users whose numbers of pings follow a power law (`users: cut`).
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from pyarrow import csv
+
+from vdr_spark.grid import Box, Grid
+from vdr_spark.synth.power_law import PowerLaw
+
+Users = Literal["none", "own", "cut"]
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Box, period and slices of a data set, as the paper and our design use them."""
+
+    box: Box
+    start: datetime
+    hours: int  # of a slice
+    slices: int
+    cells: int = 576  # along each side
+    users: Users = "none"  # who is protected: a ping, those of the file, or those that its pings are cut into
+    k: int = 1  # pings of a user, unless said otherwise
+
+    def grid(self, cells: int | None) -> Grid:
+        return Grid(self.box, cells or self.cells, self.start, 3600 * self.hours, self.slices)
+
+    def only(self, t: int) -> Preset:
+        """Return the preset of slice t alone."""
+        return replace(self, start=self.start + timedelta(hours=t * self.hours), slices=1)
+
+
+_BEIJING = Box.around(39.9075, 116.3972, 20_000)
+_HOUSTON = Box.around(29.7604, -95.3698, 20_000)
+_CABS = Box(37.60793, -122.45129, 37.80792, -122.21134)
+_MONDAY_IN_SF, _NIGHT_IN_HOUSTON = datetime(2008, 5, 19, tzinfo=UTC), datetime(2020, 1, 7, 6, tzinfo=UTC)
+PRESETS = {
+    "cabs_sf": Preset(_CABS, datetime(2008, 5, 17, tzinfo=UTC), 24, 24),
+    "tdrive": Preset(_BEIJING, datetime(2008, 2, 2, tzinfo=UTC), 3, 56),
+    "gowalla_nyc": Preset(Box.around(40.745, -73.985, 20_000), datetime(2009, 4, 6, tzinfo=UTC), 24 * 28, 20),
+    "tdrive_users": Preset(_BEIJING, datetime(2008, 2, 2, tzinfo=UTC), 3, 56, cells=192, users="cut", k=64),
+    # Nothing was tuned on these: few pings in 150 x 150 cells, as of shared bikes, and dense traces of all cabs.
+    "cabs_sf_hours": Preset(_CABS, _MONDAY_IN_SF, 3, 56, cells=150),
+    "cabspotting": Preset(Box.around(37.7749, -122.4194, 20_000), _MONDAY_IN_SF, 3, 56, cells=288),
+    # Pings that `vdr synth` made of conf/demo.yaml and, with a section `synth` of its own, of conf/houston.yaml.
+    "demo": Preset(_HOUSTON, _NIGHT_IN_HOUSTON, 3, 56, cells=192, users="own", k=160),
+    "houston": Preset(_HOUSTON, _NIGHT_IN_HOUSTON, 3, 96, users="own", k=13),
+}
+USER_SIZES = PowerLaw(exponent=2.018, shift=25.5, cutoff=30_000)
+
+
+@dataclass(frozen=True)
+class Data:
+    """Pings inside the grid: their cells, in file order, and who made each, where that counts."""
+
+    grid: Grid
+    cells: NDArray[np.int64]
+    users: NDArray[np.int64] | None
+
+    @property
+    def truth(self) -> NDArray[np.float32]:
+        return self.counted(self.cells)
+
+    def counted(self, cells: NDArray[np.int64], weights: NDArray[np.float64] | None = None) -> NDArray[np.float32]:
+        return np.bincount(cells, weights, minlength=self.grid.size).reshape(self.grid.shape).astype(np.float32)
+
+    def kept(self, k: int, bounding: str, draw: int) -> NDArray[np.float32]:
+        """The counts that get noise: every ping, or of every user at most k, or with weights of at most k."""
+        if self.users is None:
+            return self.truth
+        pings = np.bincount(self.users)[self.users]
+        if bounding == "weight":
+            return self.counted(self.cells, np.minimum(1, k / pings))
+        order = np.lexsort((np.random.default_rng([1, draw]).random(len(self.users)), self.users))
+        users = self.users[order]
+        first = np.flatnonzero(np.r_[True, users[1:] != users[:-1]])
+        place = np.arange(len(users)) - np.repeat(first, np.diff(np.r_[first, len(users)]))
+        return self.counted(self.cells[order][place < k])
+
+
+def read_pings(path: Path, grid: Grid, users: Users) -> Data:
+    """Return the pings of a file, or of a folder of Parquet files, that lie inside the grid."""
+    lat, lon, us, taxi = _gowalla(path) if path.suffix == ".gz" else _parquet(path)
+    cells = grid.cell_of(lat, lon, us)
+    inside = cells >= 0
+    if not inside.any():
+        sys.exit("no ping of the file lies inside the preset's box and period")
+    cells = cells[inside]
+    if users == "none":
+        return Data(grid, cells, None)
+    own = np.unique(taxi[inside], return_inverse=True)[1]
+    return Data(grid, cells, own if users == "own" else _cut_into_users(own, us[inside]))
+
+
+Columns = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
+
+
+def _parquet(path: Path) -> Columns:
+    table = pq.read_table(path, columns=["lat", "lon", "ts", "user_id"])
+    lat, lon, user = (table.column(name).to_numpy() for name in ("lat", "lon", "user_id"))
+    us = table.column("ts").cast(pa.timestamp("us", "UTC")).cast(pa.int64()).to_numpy()
+    return lat, lon, us, user
+
+
+def _gowalla(path: Path) -> Columns:
+    """SNAP's format: user, ISO time, lat, lon, place."""
+    names = ["user", "ts", "lat", "lon", "place"]
+    options = {"read_options": csv.ReadOptions(column_names=names), "parse_options": csv.ParseOptions(delimiter="\t")}
+    table = csv.read_csv(path, **options)
+    us = table.column("ts").cast(pa.timestamp("us", "UTC")).cast(pa.int64()).to_numpy()
+    return table.column("lat").to_numpy(), table.column("lon").to_numpy(), us, table.column("user").to_numpy()
+
+
+def _cut_into_users(taxi: NDArray[np.int64], us: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Taxis in random order, each in time order, cut into users whose numbers of pings follow a power law."""
+    random = np.random.default_rng(0)
+    order = np.lexsort((us, random.permutation(taxi.max() + 1)[taxi]))
+    sizes = USER_SIZES.sample(random, 4 * USER_SIZES.users_for(len(taxi)) + 1000)
+    users = np.empty(len(taxi), np.int64)
+    users[order] = np.searchsorted(np.cumsum(sizes), np.arange(len(taxi)), side="right")
+    return users

@@ -5,9 +5,8 @@ that is in no feature cannot be learnt. Cells that are expected to be busy have 
 in empty, thin and busy surroundings (`denoise.statistics.surroundings`). The weights of a cell come from the cells of
 other folds (`denoise.statistics.folds`), so they have not seen its noise.
 
-A slice that is alone has a tenth or less of the cells that free weights need, and its features are means of counts
-around the cell. So there weights are at least zero: no difference of two noisy means can be learnt, and sums of
-districts stay what they are.
+A slice that is alone has few cells to learn from, and free weights follow their noise. Its features are means of counts
+around the cell, so there weights are at least zero: a difference of two noisy means cannot be learnt.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class Fusion:
     def fit(cls, prior: Slices, noisy: Slices, noise: Noise) -> Fusion:
         """Fit bins, classes and priors to predicted means and noisy counts, (T, M, M) each."""
         axis, classes = Axis.of(noisy, noise), _Classes.of(prior, noisy, noise)
-        sums, grid = np.zeros((classes.number, 4, _BINS + 1)), classes.grid
+        sums, grid = np.zeros((classes.number, 3, _BINS + 1)), classes.grid
         members = [classes.of_slice(t, prior[t]) for t in range(len(noisy))]
         for t, of_slice in enumerate(members):
             for which in range(classes.number):
@@ -195,7 +195,7 @@ class _Bins:
     """Bins of predicted means: the edges between them, and each one's calibrated mean."""
 
     edges: Floats
-    centres: Floats  # log of the predicted mean, where interpolation looks
+    centres: Floats  # mean prediction in each, in pings: between them everything is interpolated
     means: Floats
 
     def of(self, prior: Image) -> Integers:
@@ -204,11 +204,11 @@ class _Bins:
 
     def between(self, prior: Image) -> _Between:
         """Return where predictions lie between the bins."""
-        logs = _log(prior)
-        upper = np.clip(np.searchsorted(self.centres, logs), min(1, len(self.centres) - 1), len(self.centres) - 1)
+        upper = np.clip(np.searchsorted(self.centres, prior), min(1, len(self.centres) - 1), len(self.centres) - 1)
         lower = np.maximum(upper - 1, 0)
+        # Along the prediction, not its logarithm: of two bins far apart the upper one would lift all between them.
         gap = np.maximum(self.centres[upper] - self.centres[lower], 1e-9)
-        weight = np.clip((logs - self.centres[lower]) / gap, 0, 1).astype(np.float32)
+        weight = np.clip((prior - self.centres[lower]) / gap, 0, 1).astype(np.float32)
         return _Between(lower, upper, weight)
 
 
@@ -224,28 +224,27 @@ def _fine_bins(prior: Slices) -> Floats:
 
 
 def _sums(grid: Floats, prior: Image, noisy: Image) -> Floats:
-    """Return cells, and sums of log prior, prior and noisy counts, in each fine bin. (4, bins)"""
-    logs = _log(prior)
-    number = np.searchsorted(grid, logs)
-    return np.stack([np.bincount(number, weights, minlength=_BINS + 1) for weights in (None, logs, prior, noisy)])
+    """Return cells, and sums of prior and noisy counts, in each fine bin. (3, bins)"""
+    number = np.searchsorted(grid, _log(prior))
+    return np.stack([np.bincount(number, weights, minlength=_BINS + 1) for weights in (None, prior, noisy)])
 
 
 def _calibrate_bins(grid: Floats, sums: Floats, noise_variance: float) -> _Bins:
     """Join fine bins until the noise of each one's mean is small, and take their means from the noisy counts."""
-    groups = _join_sparse(sums[0], sums[2], noise_variance)
-    cells, logs, _, counts = (np.array([row[group].sum() for group in groups]) for row in sums)
+    groups = _join_sparse(sums[0], sums[1], noise_variance)
+    cells, predicted, counts = (np.array([row[group].sum() for group in groups]) for row in sums)
     cells = np.maximum(cells, 1)
     # A larger prediction means a larger mean: pooling what contradicts that keeps small bins from following noise.
     rising = isotonic_regression(counts / cells, weights=cells).x
     means = np.maximum(rising, _SMALLEST_MEAN)
     edges = np.array([grid[group.stop - 1] for group in groups[:-1]])
-    return _keep_sums(_Bins(edges, logs / cells, means), groups, sums[0], sums[1])
+    return _keep_sums(_Bins(edges, predicted / cells, means), groups, sums[0], sums[1])
 
 
-def _keep_sums(bins: _Bins, groups: list[slice], cells: Floats, logs: Floats) -> _Bins:
+def _keep_sums(bins: _Bins, groups: list[slice], cells: Floats, predicted: Floats) -> _Bins:
     """Change the means so that what is interpolated between them has, in every bin, the mean that it should have."""
     target, means = bins.means, bins.means
-    between = bins.between(np.exp(logs / np.maximum(cells, 1)).astype(np.float32))
+    between = bins.between((predicted / np.maximum(cells, 1)).astype(np.float32))
     for _ in range(_ROUNDS):
         values = cells * between.interpolate(means)
         found = np.array([values[group].sum() / max(1, cells[group].sum()) for group in groups])

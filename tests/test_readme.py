@@ -9,13 +9,13 @@ import yaml
 from pyspark.sql import SparkSession
 
 from tests.conftest import ROOT
-from vdr_spark import register_views
+from vdr_spark import read_release, register_views
 
 README = (ROOT / "README.md").read_text()
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+def blocks(language: str, text: str = README) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
 @pytest.mark.usefixtures("in_demo_folder")
@@ -36,6 +36,25 @@ def test_sql(spark: SparkSession) -> None:
     rows = spark.sql(blocks("sql")[0]).collect()
     assert len(rows) == 16  # slices of the small demo
     assert sum(row.pings for row in rows) > 0
+
+
+@pytest.mark.usefixtures("in_demo_folder")
+def test_error_bars_of_sums_in_sql_are_those_of_the_library(spark: SparkSession) -> None:
+    """The query that docs/denoising.md shows, over a box of 16 x 16 cells of the small demo."""
+    query = blocks("sql", (ROOT / "docs/denoising.md").read_text())[0]
+    for shown, ours in (("slice = 12", "slice = 3"), ("80 AND 95", "4 AND 19"), ("64 AND 79", "5 AND 20")):
+        assert shown in query
+        query = query.replace(shown, ours)
+    register_views(spark, "out/demo")
+    row, without_own = (spark.sql(of).collect()[0] for of in (query, query.replace("greatest(own", "greatest(0 * own")))
+    release = read_release("out/demo")
+    assert release.sum_errors is not None
+    assert release.deviation is not None
+    box = (3, slice(4, 20), slice(5, 21))
+    count, own = (float(of.sum(dtype="float64")) for of in (release.counts[box], release.deviation[box] ** 2))
+    assert row.total == pytest.approx(count, rel=1e-5)
+    assert row.deviation == pytest.approx(release.sum_errors.deviation(256, 1, count, own), rel=1e-4)
+    assert without_own.deviation == pytest.approx(release.sum_errors.deviation(256, 1, count, 0.0), rel=1e-4)
 
 
 def test_links_and_commands_lead_somewhere() -> None:

@@ -149,8 +149,21 @@ def test_a_bin_far_above_lifts_nothing_that_lies_far_below_it() -> None:
     predicted = np.concatenate([rng.lognormal(-6, 1.5, 200_000), rng.lognormal(1, 0.3, 3000)]).astype(np.float32)
     grid = fusion._fine_bins(predicted)
     bins = fusion._calibrate_bins(grid, fusion._sums(grid, predicted, predicted), 50.0)
-    assert 2 <= len(bins.means) <= 4  # the noise joins nearly all of them
+    assert 2 <= len(bins.edges) + 1 <= 4  # the noise joins nearly all of them
     means = bins.between(predicted).interpolate(bins.means)
     assert means.sum(dtype=np.float64) == pytest.approx(predicted.sum(dtype=np.float64), rel=0.03)
     low = predicted < 0.1
     assert means[low].sum(dtype=np.float64) == pytest.approx(predicted[low].sum(dtype=np.float64), rel=0.3)
+
+
+def test_a_slice_that_is_predicted_empty_stays_so() -> None:
+    """Its cells lie below the lowest bin that can be told from noise, and are not given the mean of that bin."""
+    rng = np.random.default_rng(0)
+    rate = np.full((12, 60, 60), 0.4) * rng.lognormal(0, 0.5, (60, 60))
+    rate[5] *= 0.02
+    noisy = with_noise(rng.poisson(rate).astype(np.float32))
+    fused = fuse(rate.astype(np.float32), noisy, laplace_noise(8.0))
+    assert fused.prior is not None
+    assert fused.prior[5].sum() < 0.1 * fused.prior[4].sum()  # 0.02 in truth
+    assert fused.counts[5].sum() < 0.1 * fused.counts[4].sum()
+    assert fused.prior.sum() == pytest.approx(noisy.sum(), rel=0.1)

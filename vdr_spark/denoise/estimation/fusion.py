@@ -36,6 +36,8 @@ _BINS = 40  # of predicted means, equally wide in the logarithm
 _LEAST_CELLS = 400  # in a bin; sparser ones are joined to the next
 _LARGEST_NOISE = 0.2  # of a bin's mean, relative to it
 _SMALLEST_MEAN = 1e-4  # predictions below are one bin
+_BELOW = (0.01, 0.1)  # of the lowest bin's mean: where further points lie
+_LEAST_MEAN = 1e-6  # that a cell is ever expected to hold
 _DISPERSIONS = np.geomspace(0.02, 200, 13)  # r of the negative binomial; the last is as good as Poisson
 _TAIL_WEIGHTS = np.array([1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1])
 
@@ -170,7 +172,12 @@ class _Fit:
 
     @classmethod
     def of(cls, bins: _Bins, histogram: Floats, axis: Axis) -> _Fit:
-        tables = [_posterior(mean / axis.step, row, axis) for mean, row in zip(bins.means, histogram, strict=True)]
+        lowest = _likeliest_shape(bins.means[len(_BELOW)] / axis.step, histogram[len(_BELOW)], axis)
+        shapes = [lowest for _ in _BELOW] + [
+            _likeliest_shape(mean / axis.step, row, axis)
+            for mean, row in zip(bins.means[len(_BELOW) :], histogram[len(_BELOW) :], strict=True)
+        ]
+        tables = [_posterior(mean / axis.step, shape, axis) for mean, shape in zip(bins.means, shapes, strict=True)]
         means, deviations, spreads = (np.stack(part) * axis.step for part in zip(*tables, strict=True))
         return cls(bins, means.astype(np.float32), deviations.astype(np.float32), spreads)
 
@@ -192,7 +199,11 @@ class _Between:
 
 @dataclass(frozen=True)
 class _Bins:
-    """Bins of predicted means: the edges between them, and each one's calibrated mean."""
+    """Bins of predicted means: the edges between them, and each one's calibrated mean.
+
+    Below the lowest bin lie further points without cells of their own, `_BELOW` it: what is predicted to be far emptier
+    than a bin's mean cell, as a whole slice may be at night, is not given that mean.
+    """
 
     edges: Floats
     centres: Floats  # mean prediction in each, in pings: between them everything is interpolated
@@ -200,7 +211,7 @@ class _Bins:
 
     def of(self, prior: Image) -> Integers:
         """Return the bin of every prediction."""
-        return np.searchsorted(self.edges, _log(prior))
+        return np.searchsorted(self.edges, _log(prior)) + len(_BELOW)
 
     def between(self, prior: Image) -> _Between:
         """Return where predictions lie between the bins."""
@@ -238,18 +249,20 @@ def _calibrate_bins(grid: Floats, sums: Floats, noise_variance: float) -> _Bins:
     rising = isotonic_regression(counts / cells, weights=cells).x
     means = np.maximum(rising, _SMALLEST_MEAN)
     edges = np.array([grid[group.stop - 1] for group in groups[:-1]])
-    return _keep_sums(_Bins(edges, predicted / cells, means), groups, sums[0], sums[1])
+    centres, means = (np.append(np.multiply(_BELOW, of[0]), of) for of in (predicted / cells, means))
+    return _keep_sums(_Bins(edges, centres, means), groups, sums[0], sums[1])
 
 
 def _keep_sums(bins: _Bins, groups: list[slice], cells: Floats, predicted: Floats) -> _Bins:
     """Change the means so that what is interpolated between them has, in every bin, the mean that it should have."""
-    target, means = bins.means, bins.means
+    target, means = bins.means[len(_BELOW) :], bins.means
     between = bins.between((predicted / np.maximum(cells, 1)).astype(np.float32))
     for _ in range(_ROUNDS):
         values = cells * between.interpolate(means)
         found = np.array([values[group].sum() / max(1, cells[group].sum()) for group in groups])
-        means = np.maximum(means * np.clip(target / np.maximum(found, _SMALLEST_MEAN), 0.5, 2), _SMALLEST_MEAN)
-    weights = np.array([max(1.0, float(cells[group].sum())) for group in groups])
+        factors = np.clip(target / np.maximum(found, _SMALLEST_MEAN), 0.5, 2)
+        means = np.maximum(means * np.append(np.full(len(_BELOW), factors[0]), factors), _LEAST_MEAN)
+    weights = np.array([1.0 for _ in _BELOW] + [max(1.0, float(cells[group].sum())) for group in groups])
     return replace(bins, means=isotonic_regression(means, weights=weights).x)
 
 
@@ -276,29 +289,28 @@ def _add_to_histogram(histogram: Floats, bins: Integers, places: Integers) -> No
     histogram += np.bincount(flat, minlength=histogram.size).reshape(histogram.shape)
 
 
-def _posterior(mean: float, histogram: Floats, axis: Axis) -> tuple[Floats, Floats, float]:
-    """Return posterior mean and deviation at every place, and the prior's deviation, under a bin's likeliest prior."""
-    n = axis.n
-    prior = _likeliest_prior(mean, histogram, axis)
-    mass, first, second = axis.marginal(prior * n ** np.arange(3)[:, None])
+def _posterior(mean: float, shape: tuple[float, float], axis: Axis) -> tuple[Floats, Floats, float]:
+    """Return posterior mean and deviation at every place, and the prior's deviation, by dispersion and tail weight."""
+    n, (dispersion, share) = axis.n, shape
+    prior: Floats = (1 - share) * negative_binomial(n, mean, dispersion) + share * heavy_tail(n)
+    moments: Floats = prior * n ** np.arange(3)[:, None]
+    mass, first, second = axis.marginal(moments)
     mass = np.maximum(mass, np.finfo(float).tiny)
     posterior = first / mass
     spread = math.sqrt(max(0.0, float(prior @ n**2 - (prior @ n) ** 2)))
     return posterior, np.sqrt(np.maximum(second / mass - posterior**2, 0)), spread
 
 
-def _likeliest_prior(mean: float, histogram: Floats, axis: Axis) -> Floats:
-    """Return the mixture of negative binomial and tail under which the bin's noisy counts are most probable."""
+def _likeliest_shape(mean: float, histogram: Floats, axis: Axis) -> tuple[float, float]:
+    """Return dispersion and tail weight under which the bin's noisy counts are most probable."""
     occurring = np.flatnonzero(histogram)
-    weights, tail = histogram[occurring], heavy_tail(axis.n)
-    tail_marginal = axis.marginal(tail)[occurring]
-    best, best_score = tail, -np.inf
+    weights, tail_marginal = histogram[occurring], axis.marginal(heavy_tail(axis.n))[occurring]
+    best, best_score = (float(_DISPERSIONS[-1]), float(_TAIL_WEIGHTS[0])), -np.inf
     for dispersion in _DISPERSIONS:
-        prior = negative_binomial(axis.n, mean, dispersion)
-        marginal = axis.marginal(prior)[occurring]
+        marginal = axis.marginal(negative_binomial(axis.n, mean, float(dispersion)))[occurring]
         for share in _TAIL_WEIGHTS:
             likelihood = np.maximum((1 - share) * marginal + share * tail_marginal, np.finfo(float).tiny)
             score = float(weights @ np.log(likelihood))
             if score > best_score:
-                best, best_score = (1 - share) * prior + share * tail, score
+                best, best_score = (float(dispersion), float(share)), score
     return best

@@ -39,10 +39,8 @@ SMALL = (
 
 
 # Spark's JVM lives for minutes here: compiling for hours of work would cost more than it gains. With one compiler Java
-# keeps 48 MB for what it compiled; Spark fills them, and then a thread does little else than look for what to throw out.
-os.environ.setdefault(
-    "JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
-)
+# keeps 48 MB for what it compiled. Spark fills them, and a thread would be busy looking for what to throw out.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m")
 
 
 # A session of tests runs hundreds of tiny jobs: what Spark compiles for one of them would never pay. A job by

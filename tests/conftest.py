@@ -47,6 +47,7 @@ os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSeria
 # spark-submit (tests/cluster) runs with Spark's own settings.
 QUICK = {
     "spark.sql.shuffle.partitions": "3",
+    "spark.sql.leafNodeDefaultParallelism": "1",  # of tables of a few lines, which Delta makes
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.databricks.delta.snapshotPartitions": "1",

@@ -38,14 +38,16 @@ SMALL = (
 )
 
 
-# Spark's JVM lives for minutes here: compiling for hours of work would cost more than it gains.
-os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# Spark's JVM lives for minutes here: compiling for hours of work would cost more than it gains. With one compiler Java
+# keeps 48 MB for what it compiled. Spark fills them, and a thread would be busy looking for what to throw out.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m")
 
 
 # A session of tests runs hundreds of tiny jobs: what Spark compiles for one of them would never pay. A job by
 # spark-submit (tests/cluster) runs with Spark's own settings.
 QUICK = {
     "spark.sql.shuffle.partitions": "3",
+    "spark.sql.leafNodeDefaultParallelism": "1",  # of tables of a few lines, which Delta makes
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.databricks.delta.snapshotPartitions": "1",
@@ -174,16 +176,13 @@ def write_pings(path: str, grid: Grid, cells: Sequence[tuple[object, int]]) -> N
     """Parquet pings at `path`: one in the middle of a flat cell for each (user, cell), a second apart."""
     users = [str(user) for user, _ in cells]
     t, y, x = np.unravel_index(np.array([cell for _, cell in cells], dtype=np.int64), grid.shape)
-    start = pd.Timestamp(grid.start)
+    seconds = t * grid.slice_seconds + np.arange(len(cells)) % grid.slice_seconds
     pings = pd.DataFrame(
         {
             "user_id": pd.Series(users, dtype="string"),
             "lat": grid.latitudes()[y],
             "lon": grid.longitudes()[x],
-            "ts": [
-                start + pd.Timedelta(seconds=int(number) * grid.slice_seconds + position % grid.slice_seconds)
-                for position, number in enumerate(t)
-            ],
+            "ts": pd.Timestamp(grid.start) + pd.to_timedelta(seconds, unit="s"),
         }
     )
     Path(path).mkdir(parents=True, exist_ok=True)

@@ -18,6 +18,7 @@ from vdr_spark.errors import BudgetExceeded, Declined, InvalidConfig, StageMissi
 from vdr_spark.pipeline import Pipeline
 from vdr_spark.plan import make_plan
 from vdr_spark.privacy.ledger import Ledger
+from vdr_spark.publisher import Publisher
 from vdr_spark.release.read import read_release
 
 Small = Callable[..., ReleaseConfig]
@@ -165,7 +166,7 @@ def test_odd_inputs_work(
     assert np.isfinite(release.deviation).all()
 
 
-def test_a_seeded_run_is_marked_for_ever(spark: SparkSession, small_config: Small) -> None:
+def test_a_seeded_run_is_marked_for_ever_and_its_audit_never_holds(spark: SparkSession, small_config: Small) -> None:
     config = small_config("privacy.test_seed=1")
     write_pings(config.input.path, grid_of(config), [("a", 3)])
     mark_as_generated(config.input.path)
@@ -174,6 +175,8 @@ def test_a_seeded_run_is_marked_for_ever(spark: SparkSession, small_config: Smal
     assert row is not None
     assert row.protected is False
     assert "protects nobody" in row.statement
+    findings = Publisher(config, spark).audit().findings
+    assert [finding.check for finding in findings if finding.holds is False] == ["protected"]
 
 
 def test_several_regions_become_releases_of_one_draw(spark: SparkSession, small_config: Small) -> None:

@@ -18,7 +18,8 @@ PINGS = 1237
 @pytest.fixture
 def city(small_config: Small) -> ReleaseConfig:
     config = small_config(f"privacy.total_pings={PINGS}")
-    users = [(number % 61, number % grid_of(config).size) for number in range(PINGS)]
+    cells = grid_of(config).size
+    users = [(number % 61, number % cells) for number in range(PINGS)]
     write_pings(config.input.path or "", grid_of(config), users)
     return config
 

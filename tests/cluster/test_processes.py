@@ -49,6 +49,7 @@ def test_spark_submit(tmp_path: Path) -> None:
         *("--conf", "spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension"),
         *("--conf", "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog"),
         *("--conf", "spark.sql.shuffle.partitions=3", "--driver-memory", "2g"),
+        *("--conf", "spark.databricks.delta.snapshotPartitions=2"),  # of 50, for a log of three lines
     ]
     both = tmp_path / "both.py"
     both.write_text(SYNTH_AND_RELEASE)

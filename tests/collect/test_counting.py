@@ -173,6 +173,8 @@ conf = {
     "spark.stage.maxConsecutiveAttempts": "30",
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 spark = SparkSession.builder.master("local[1,3]").config(map=conf).getOrCreate()
 

@@ -1,14 +1,16 @@
 """The collect stage keeps the privacy rules: bound, noise everywhere, noise once, the ledger first."""
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
-from tests.conftest import mark_as_generated, write_pings
+from tests.conftest import ROOT, mark_as_generated, small_overrides, write_pings
 from tests.plans import (
     collect,
     draw_id_of,
@@ -21,7 +23,7 @@ from tests.plans import (
     stored_noise,
 )
 from vdr_spark.collect import stage
-from vdr_spark.config import ReleaseConfig
+from vdr_spark.config import ReleaseConfig, load_config
 from vdr_spark.denoise.petastorm_reader import read_region
 from vdr_spark.errors import BudgetExceeded, InvalidConfig, InvalidInput
 from vdr_spark.plan import make_plan
@@ -34,21 +36,33 @@ Small = Callable[..., ReleaseConfig]
 NO_NOISE = ("privacy.epsilon=1e6", "privacy.accept_weak_promise=true", "privacy.budget=1e9")
 
 
-def test_no_user_contributes_more_than_k(spark: SparkSession, small_config: Small) -> None:
-    config = small_config(*NO_NOISE, "privacy.k=5")
-    grid = grid_of(config)
+# Two ids that Spark's xxhash64 cannot tell apart under any seed.
+TWINS = ('1FNt"1r+t)jik&vJ', "\x11SO\x0c~}\x048t)ji\x1ar\x03a")
+
+
+@pytest.fixture(scope="module")
+def bounded(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> NDArray[np.float32]:
+    """The counts, cell by cell and without noise, of users who each have cells of their own; k is 5."""
+    folder = tmp_path_factory.mktemp("bounded")
+    config = load_config(ROOT / "conf/demo.yaml", [*small_overrides(folder), *NO_NOISE, "privacy.k=5"])
     heavy = [("heavy", slice_ * 256 + 7) for slice_ in range(8) for _ in range(40)]  # over all slices together
-    twins = [("twins", 300)] * 30
+    often = [("often", 300)] * 30
     light = [("light", 512), ("light", 513)]
-    write_pings(config.input.path, grid, [*heavy, *light, *twins])
+    write_pings(config.input.path, grid_of(config), [*heavy, *light, *often])
     # Exact duplicates, on top: the same file twice, as a feed delivers it after a retry.
     source = Path(config.input.path) / "part.parquet"
-    (Path(config.input.path) / "again.parquet").write_bytes(source.read_bytes())
+    source.rename(source.with_name("first.parquet"))
+    shutil.copy(source.with_name("first.parquet"), source.with_name("again.parquet"))
+    write_pings(config.input.path, grid_of(config), [(TWINS[0], 1)] * 9 + [(TWINS[1], 2)] * 7)
     collect(spark, config)
-    counts = stored_noise(spark, config).reshape(-1)
-    assert counts[7::256].sum() + counts[300] + counts[512] + counts[513] == counts.sum() == 5 + 4 + 5
-    assert counts[7::256].sum() == 5
-    assert counts[300] == 5
+    return stored_noise(spark, config).reshape(-1)
+
+
+def test_no_user_contributes_more_than_k(bounded: NDArray[np.float32]) -> None:
+    assert bounded[7::256].sum() == 5
+    assert bounded[300] == 5
+    assert bounded[[512, 513]].sum() == 4
+    assert bounded.sum() == 5 + 5 + 4 + 2 * 5  # the twins' among them
 
 
 def test_rows_that_are_no_pings_are_left_out(spark: SparkSession, small_config: Small) -> None:
@@ -71,10 +85,21 @@ def test_rows_that_are_no_pings_are_left_out(spark: SparkSession, small_config: 
     assert stored_noise(spark, config).sum() == 1
 
 
-def test_every_cell_has_noise_the_empty_ones_too(spark: SparkSession, small_config: Small) -> None:
-    config = small_config()
-    write_pings(config.input.path, grid_of(config), [("one", 0)])
-    collect(spark, config)
+@pytest.fixture(scope="module")
+def collected(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Small:
+    """One ping, collected: its configuration, and others in the same folder."""
+    folder = tmp_path_factory.mktemp("collected")
+
+    def small(*overrides: str) -> ReleaseConfig:
+        return load_config(ROOT / "conf/demo.yaml", [*small_overrides(folder), *overrides])
+
+    write_pings(small().input.path, grid_of(small()), [("one", 0)])
+    collect(spark, small())
+    return small
+
+
+def test_every_cell_has_noise_the_empty_ones_too(spark: SparkSession, collected: Small) -> None:
+    config = collected()
     counts = stored_noise(spark, config)
     scale = float(scale_of(config))
     assert counts.shape == grid_of(config).shape
@@ -84,18 +109,13 @@ def test_every_cell_has_noise_the_empty_ones_too(spark: SparkSession, small_conf
     assert len({layer.tobytes() for layer in counts}) == len(counts)  # no slice has another one's noise
 
 
-def test_users_with_colliding_hashes_are_two_users(spark: SparkSession, small_config: Small) -> None:
-    """Two ids that Spark's xxhash64 cannot tell apart under any seed: each keeps k pings of its own."""
-    twins = ('1FNt"1r+t)jik&vJ', "\x11SO\x0c~}\x048t)ji\x1ar\x03a")
+def test_users_with_colliding_hashes_are_two_users(spark: SparkSession, bounded: NDArray[np.float32]) -> None:
+    """Each keeps k pings of its own."""
     hashes = (
-        spark.createDataFrame([(twin,) for twin in twins], "id string").selectExpr("xxhash64(7, id) AS h").collect()
+        spark.createDataFrame([(twin,) for twin in TWINS], "id string").selectExpr("xxhash64(7, id) AS h").collect()
     )
     assert hashes[0].h == hashes[1].h
-    config = small_config(*NO_NOISE, "privacy.k=5")
-    write_pings(config.input.path, grid_of(config), [(twins[0], 1)] * 9 + [(twins[1], 2)] * 7)
-    collect(spark, config)
-    counts = stored_noise(spark, config).reshape(-1)
-    assert (counts[1], counts[2]) == (5, 5)
+    assert (bounded[1], bounded[2]) == (5, 5)
 
 
 def test_an_input_without_a_single_ping_is_pure_noise(spark: SparkSession, small_config: Small) -> None:
@@ -122,13 +142,10 @@ def test_the_ledger_is_written_before_the_data_are_read(
     assert states == [State.RESERVED]
 
 
-def test_overspending_reads_no_data(spark: SparkSession, small_config: Small, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = small_config()
-    write_pings(config.input.path, grid_of(config), [("one", 0)])
-    collect(spark, config)
+def test_overspending_reads_no_data(spark: SparkSession, collected: Small, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vdr_spark.collect.stage.count_bounded", lambda *_: pytest.fail("data were read"))
     with pytest.raises(BudgetExceeded):
-        collect(spark, small_config("name=again"))
+        collect(spark, collected("name=again"))
 
 
 def test_two_processes_do_not_collect_the_same_draw_at_once(spark: SparkSession, small_config: Small) -> None:

@@ -17,8 +17,9 @@ import pytest
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
+from tests.conftest import ROOT, small_overrides
 from tests.plans import draw_id_of, request_of
-from vdr_spark.config import ReleaseConfig
+from vdr_spark.config import ReleaseConfig, load_config
 from vdr_spark.errors import BudgetExceeded, LedgerConflict
 from vdr_spark.plan import make_plan
 from vdr_spark.privacy.accounting import Cap, Draw, Entry, State
@@ -36,6 +37,43 @@ def ledger(spark: SparkSession, tmp_path: Path) -> Ledger:
 
 def ledger_at(spark: SparkSession, path: Path) -> Ledger:
     return Ledger(spark, LedgerPlaces(str(path), f"{path}.head.json"))
+
+
+@pytest.fixture(scope="module")
+def booked(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[ReleaseConfig, Path]:
+    """A release, and a folder with two ledgers: `reserved`, where it is, and `spent`, where it was made too."""
+    folder = tmp_path_factory.mktemp("booked")
+    config = load_config(ROOT / "conf/demo.yaml", small_overrides(folder))
+    ledger = ledger_at(spark, folder / "spent")
+    ledger.reserve(request_of(config))
+    copy_ledger(folder / "spent", folder / "reserved")
+    spend(ledger, config)
+    return config, folder
+
+
+def copy_ledger(place: Path, to: Path) -> None:
+    shutil.copytree(place, to)
+    shutil.copy(f"{place}.head.json", f"{to}.head.json")
+
+
+def copied(spark: SparkSession, place: Path, folder: Path) -> Ledger:
+    """A ledger of a test's own that knows its entries, as one does that wrote them."""
+    copy_ledger(place, folder / place.name)
+    ledger = ledger_at(spark, folder / place.name)
+    assert ledger.entries()
+    return ledger
+
+
+@pytest.fixture
+def reserved(spark: SparkSession, booked: tuple[ReleaseConfig, Path], tmp_path: Path) -> tuple[Ledger, ReleaseConfig]:
+    """A ledger of a test's own in which a release is reserved."""
+    return copied(spark, booked[1] / "reserved", tmp_path), booked[0]
+
+
+@pytest.fixture
+def spent(spark: SparkSession, booked: tuple[ReleaseConfig, Path], tmp_path: Path) -> tuple[Ledger, ReleaseConfig]:
+    """A ledger of a test's own in which a release is reserved and spent."""
+    return copied(spark, booked[1] / "spent", tmp_path), booked[0]
 
 
 def spend(ledger: Ledger, config: ReleaseConfig) -> None:
@@ -67,8 +105,8 @@ def test_overspending_is_refused_with_all_figures_and_goes_on_record(ledger: Led
     assert ledger.reserve(request_of(greedy)) is State.RESERVED
 
 
-def test_datasets_have_budgets_of_their_own(ledger: Ledger, small_config: Small) -> None:
-    ledger.reserve(request_of(small_config()))
+def test_datasets_have_budgets_of_their_own(reserved: tuple[Ledger, ReleaseConfig], small_config: Small) -> None:
+    ledger, _ = reserved
     other = small_config("dataset=other-city")
     assert ledger.reserve(request_of(other)) is State.RESERVED
     assert ledger.account("demo-city").remaining == 0
@@ -133,15 +171,13 @@ def test_the_loser_of_a_commit_decides_anew(
 
 
 @pytest.mark.parametrize("edit", ["UPDATE delta.`{}` SET epsilon = '1' WHERE sequence = 2", "DELETE FROM delta.`{}`"])
-def test_the_table_is_append_only(spark: SparkSession, ledger: Ledger, small_config: Small, edit: str) -> None:
-    ledger.reserve(request_of(small_config()))
+def test_the_table_is_append_only(spark: SparkSession, reserved: tuple[Ledger, ReleaseConfig], edit: str) -> None:
     with pytest.raises(Exception, match="append"):
-        spark.sql(edit.format(ledger.path))
+        spark.sql(edit.format(reserved[0].path))
 
 
-def test_an_edited_ledger_is_noticed(spark: SparkSession, ledger: Ledger, small_config: Small) -> None:
-    config = small_config()
-    ledger.reserve(request_of(config))
+def test_an_edited_ledger_is_noticed(spark: SparkSession, reserved: tuple[Ledger, ReleaseConfig]) -> None:
+    ledger, config = reserved
     spark.sql(f"ALTER TABLE delta.`{ledger.path}` SET TBLPROPERTIES ('delta.appendOnly' = 'false')")
     DeltaTable.forPath(spark, ledger.path).update("sequence = 2", {"epsilon": "'0.1'"})
     with pytest.raises(LedgerConflict, match="changed by hand at entry 2"):
@@ -166,19 +202,16 @@ def forget_cached_tables(spark: SparkSession) -> None:
     spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
 
 
-def test_a_ledger_whose_end_was_cut_off_is_noticed(spark: SparkSession, ledger: Ledger, small_config: Small) -> None:
-    config = small_config()
-    ledger.reserve(request_of(config))
-    spend(ledger, config)
+def test_a_ledger_whose_end_was_cut_off_is_noticed(spark: SparkSession, spent: tuple[Ledger, ReleaseConfig]) -> None:
+    ledger, config = spent
     cut_off(ledger.path, entries=2)
     forget_cached_tables(spark)
     with pytest.raises(LedgerConflict, match=r"has 1 entries, but its head .* remembers entry 3"):
         ledger.account(config.dataset)
 
 
-def test_rows_deleted_by_sql_are_noticed(spark: SparkSession, ledger: Ledger, small_config: Small) -> None:
-    config = small_config()
-    ledger.reserve(request_of(config))
+def test_rows_deleted_by_sql_are_noticed(spark: SparkSession, reserved: tuple[Ledger, ReleaseConfig]) -> None:
+    ledger, config = reserved
     spark.sql(f"ALTER TABLE delta.`{ledger.path}` SET TBLPROPERTIES ('delta.appendOnly' = 'false')")
     spark.sql(f"DELETE FROM delta.`{ledger.path}` WHERE sequence = 2")
     with pytest.raises(LedgerConflict, match="cut off, replaced or deleted"):
@@ -186,10 +219,9 @@ def test_rows_deleted_by_sql_are_noticed(spark: SparkSession, ledger: Ledger, sm
 
 
 def test_a_ledger_that_is_gone_or_replaced_is_noticed(
-    spark: SparkSession, ledger: Ledger, small_config: Small, tmp_path: Path
+    spark: SparkSession, reserved: tuple[Ledger, ReleaseConfig], tmp_path: Path
 ) -> None:
-    config = small_config()
-    ledger.reserve(request_of(config))
+    ledger, config = reserved
     shutil.rmtree(ledger.path)
     forget_cached_tables(spark)
     with pytest.raises(LedgerConflict, match="has 0 entries"):
@@ -203,9 +235,8 @@ def test_a_ledger_that_is_gone_or_replaced_is_noticed(
         ledger.account(config.dataset)
 
 
-def test_a_ledger_head_may_be_behind_and_may_not_be_damaged(ledger: Ledger, small_config: Small) -> None:
-    config = small_config()
-    ledger.reserve(request_of(config))
+def test_a_ledger_head_may_be_behind_and_may_not_be_damaged(reserved: tuple[Ledger, ReleaseConfig]) -> None:
+    ledger, config = reserved
     ledger_head = Path(ledger._head.path)
     first = ledger.entries()[0]
     # Killed after the entry was written and before the head was told.
@@ -281,11 +312,9 @@ def test_the_draws_of_a_release_are_booked_all_or_none(ledger: Ledger, small_con
     assert booked == [("cells", 1), ("total", Fraction(1, 2)), ("cells", Fraction(1, 2))]
 
 
-def test_a_second_drawing_under_one_reservation_is_refused(ledger: Ledger, small_config: Small) -> None:
+def test_a_second_drawing_under_one_reservation_is_refused(spent: tuple[Ledger, ReleaseConfig]) -> None:
     """As by two machines with a folder of the same name, or after a folder was lost before it was booked."""
-    config = small_config()
-    ledger.reserve(request_of(config))
-    spend(ledger, config)
+    ledger, config = spent
     with pytest.raises(LedgerConflict, match="two draws for one price"):
         ledger.mark_spent(request_of(config), make_plan(config).cells_draw, "of another tensor")
     spend(ledger, config)
@@ -312,10 +341,8 @@ def test_two_draws_that_meet_under_one_id_are_told_apart(
     assert ledger.account("demo-city").committed == Fraction(1, 100)
 
 
-def test_the_ledger_head_is_told_of_what_it_missed(ledger: Ledger, small_config: Small) -> None:
-    config = small_config()
-    ledger.reserve(request_of(config))
-    spend(ledger, config)
+def test_the_ledger_head_is_told_of_what_it_missed(spent: tuple[Ledger, ReleaseConfig]) -> None:
+    ledger, config = spent
     ledger_head = Path(ledger._head.path)
     ledger_head.write_text(json.dumps({"sequence": 2, "entry_hash": ledger.entries()[1].entry_hash}))
     spend(ledger, config)  # nothing new to write

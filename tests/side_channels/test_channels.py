@@ -101,8 +101,9 @@ def test_nothing_exact_in_any_table_log_or_report(
     temporary.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
     heavy = [(CANARY, 7)] * 104_729
-    others = [(f"{CANARY}{number}", number % grid_of(config).size) for number in range(51_713)]
-    write_pings(config.input.path, grid_of(config), [*heavy, *others])
+    grid = grid_of(config)
+    others = [(f"{CANARY}{number}", number % grid.size) for number in range(51_713)]
+    write_pings(config.input.path, grid, [*heavy, *others])
     recorder = Recorder()
     caplog.set_level(logging.DEBUG)
     with warnings.catch_warnings(record=True) as warned:

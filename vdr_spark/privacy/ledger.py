@@ -116,7 +116,8 @@ class Ledger(LedgerReader):
             **vars(posting),
         )
         new = replace(draft, entry_hash=draft.hash_after(entries[-1].entry_hash if entries else ""))
-        frame = self._spark.createDataFrame([_to_row(new)], LEDGER.schema)
+        # One partition: of several, Spark would also write the first one, without a row, into a file of its own.
+        frame = self._spark.createDataFrame([_to_row(new)], LEDGER.schema).coalesce(1)
         with suppress(*COMMIT_CONFLICTS):
             create_if_missing(self._spark, self.path, LEDGER)
             append_once(frame, self.path, LEDGER, "ledger", version=new.sequence)

@@ -59,18 +59,24 @@ QUICK = {
 
 # The fixtures that tell a test's tier.
 MARKS_BY_FIXTURE = {"spark": "spark", "one_thread": "training"}
-# Files that take a minute or more. They come first, so that no process is left alone with one of them in the end.
+# Files that take half a minute or more. They come first, so that no process is left alone with one of them in the end.
 LONGEST_FIRST = (
     "collect/test_stage.py",
-    "collect/test_noisy_tensor.py",
     "cluster/test_processes.py",
-    "privacy/test_ledger.py",
     "audit/test_checks.py",
-    "statistical/test_collect.py",
     "test_pipeline.py",
-    "denoise/networks/test_training.py",
-    "side_channels/test_extremes.py",
+    "privacy/test_ledger.py",
+    "collect/test_noisy_tensor.py",
+    "denoise/priors/test_distributed.py",
+    "denoise/networks/test_training_precision.py",
+    "denoise/estimation/test_accuracy.py",
+    "statistical/test_collect.py",
+    "collect/test_total.py",
+    "test_publisher.py",
+    "adversarial_input/test_files.py",
     "side_channels/test_channels.py",
+    "collect/test_counting.py",
+    "side_channels/test_extremes.py",
 )
 # These files share a demo (the fixture `demo_folder`): one process runs it, for all of them.
 OVER_THE_DEMO = (

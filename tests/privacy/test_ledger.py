@@ -90,6 +90,7 @@ def test_reserve_then_spend_counts_once(ledger: Ledger, small_config: Small) -> 
     account = ledger.account(config.dataset)
     assert (account.granted, account.committed, account.remaining) == (1, Fraction(1, 3), Fraction(2, 3))
     assert [entry.state.value for entry in ledger.entries()] == ["granted", "reserved", "spent"]
+    assert len(list(Path(ledger.path).glob("*.parquet"))) == 3  # and no file without an entry
 
 
 def test_overspending_is_refused_with_all_figures_and_goes_on_record(ledger: Ledger, small_config: Small) -> None:

@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 # Ivy's and pip's progress belong to the set-up; everything after it is quiet.
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help setup demo test test-fast audit-test fault-test coverage docs settings lint format lock bench-noise bench-collect bench-training bench-memory wheel clean clean-demo
+.PHONY: help setup demo test test-fast audit-test fault-test matrix coverage docs settings lint format lock bench-noise bench-collect bench-training bench-memory wheel clean clean-demo
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ audit-test: $(READY) ## the statistical audit at length: hundreds of whole colle
 
 fault-test: $(READY) ## kill -9 at 83 points of a release, and the same command again after each; speculation on a cluster (over an hour)
 	@$(PYTEST) $(AT_LONG) --dist load -m faults tests/faults tests/side_channels
+
+matrix: $(READY) ## Petastorm's reading under pyarrow 14 to the newest, NumPy 1 and 2, Python 3.11 to 3.13 (11 minutes)
+	@$(BIN)/python -m tests.matrix.environments
 
 # Of this process only: Spark's Python workers and the processes that tests start are not counted.
 coverage: $(READY) ## how much of vdr_spark the fast tests run, line by line in htmlcov/

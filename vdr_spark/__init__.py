@@ -70,4 +70,7 @@ def __getattr__(name: str) -> object:
         return version("vdr-spark")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    from vdr_spark.packages import explain_missing_packages
+
+    with explain_missing_packages():
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -12,6 +12,7 @@ from vdr_spark.collect.stage import collect, find_bill
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.stage import denoise
 from vdr_spark.errors import Declined
+from vdr_spark.packages import explain_missing_packages
 from vdr_spark.plan import make_plan
 from vdr_spark.progress import NullProgress, Progress
 from vdr_spark.refine import estimate_kept, refine
@@ -53,7 +54,8 @@ class Pipeline:
             "refine": self._refine,
             "publish": self._publish,
         }
-        return run_logged(stage, stages[stage])
+        with explain_missing_packages():
+            return run_logged(stage, stages[stage])
 
     def _synth(self) -> bool:
         with spark_task(self.spark, self._progress, "synth: generate pings"):

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vdr_spark.config import ReleaseConfig, load_config
+from vdr_spark.packages import explain_missing_packages
 from vdr_spark.plan import make_plan
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ class Publisher:
 
         return Explanation(explain(self.plan))
 
+    @explain_missing_packages()
     def check(self) -> CheckReport:
         """Compare the exact pings with what the configuration says of them. NOT private, and kept nowhere.
 
@@ -114,6 +116,7 @@ class Publisher:
         """Generate the pings that the section `synth` describes; False where they are there already."""
         return self.pipeline.run("synth")
 
+    @explain_missing_packages()
     def release(self, region: str | None = None) -> Release:
         """Collect, denoise, refine and publish, as far as that was not done before, and read the release.
 
@@ -136,6 +139,7 @@ class Publisher:
 
         return read_release(self.plan.output.root, self.plan.release_id(self.plan.choose_region(region)))
 
+    @explain_missing_packages()
     def audit(self, region: str | None = None) -> AuditReport:
         """Verify the published release: ledger, noisy tensor, its noise, cells, statement. Reads no ping."""
         from vdr_spark.audit import audit
@@ -152,6 +156,7 @@ class Publisher:
         return LedgerReader(self.plan.ledger, lambda: self.spark).account(self.config.dataset)
 
     @cached_property
+    @explain_missing_packages()
     def spark(self) -> SparkSession:
         """The session that was given, that is there, or that the configuration describes."""
         if self._spark is not None:
@@ -161,6 +166,7 @@ class Publisher:
         return spark_session(self.config.spark, f"vdr {self.config.name}")
 
     @cached_property
+    @explain_missing_packages()
     def pipeline(self) -> Pipeline:
         """The stages, for those who want them one by one: `publisher.pipeline.run("collect")`."""
         from vdr_spark.pipeline import Pipeline

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from petastorm import unischema
 
 from vdr_spark.denoise import petastorm_reader as module
+from vdr_spark.denoise.petastorm_compat import load_petastorm
 from vdr_spark.denoise.petastorm_reader import read_slices
 from vdr_spark.errors import InvalidInput, StageMissing
 from vdr_spark.grid import Box, Grid
@@ -110,6 +110,7 @@ def test_petastorm_s_order_of_columns_does_not_matter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: tuple[str, str]
 ) -> None:
     """It comes from a set of strings, so it changes with the hash seed of the process."""
+    unischema = load_petastorm()["petastorm.unischema"]
     monkeypatch.setattr(unischema, "match_unischema_fields", lambda schema, _: [schema.fields[c] for c in order])
     file = write(tmp_path / "part.parquet", list(range(T)))
     np.testing.assert_array_equal(read_slices([file], GRID), expected())

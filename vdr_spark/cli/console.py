@@ -17,6 +17,7 @@ from rich.progress import Progress as Bars
 
 from vdr_spark.cli.logs import LogFormat, configure_logs, remove_logs, take_log_options
 from vdr_spark.errors import Declined, VdrError
+from vdr_spark.packages import explain_missing_packages
 from vdr_spark.progress import Update
 
 logger = logging.getLogger(__name__)
@@ -111,7 +112,8 @@ def run(command: Callable[[list[str]], object], arguments: list[str]) -> int:
         configure_logs(LogFormat.TEXT)  # for what may be wrong with the options themselves
         log_format, verbose, rest = take_log_options(arguments)
         configure_logs(log_format, verbose)
-        command(rest)
+        with explain_missing_packages():
+            command(rest)
     except Declined as answer:
         logger.warning(str(answer))
         return 2

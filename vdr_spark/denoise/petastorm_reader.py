@@ -9,19 +9,18 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
 import pyarrow
 import pyarrow.parquet as pq
 from fsspec.implementations.local import LocalFileSystem
-from petastorm import make_batch_reader
-from petastorm.reader import Reader
 
 from vdr_spark.arrays import Floats, Integers, Mask, Slices
+from vdr_spark.denoise.petastorm_compat import make_batch_reader
 from vdr_spark.errors import InvalidInput, StageMissing
 from vdr_spark.grid import Grid
 from vdr_spark.plan import ReleasePlan
@@ -64,8 +63,9 @@ def read_slices(files: Sequence[str], grid: Grid, first: int = 0, layers: int | 
 def _local_copies(files: Sequence[str]) -> Iterator[list[str]]:
     """Give the files plain local names: links to local ones, copies of those in an object store.
 
-    Petastorm takes URLs apart without decoding them, cuts them at `#` and `?`, may read columns out of folder
-    names such as `draw_id=...`, and opens no object store with this pyarrow. Plain names avoid all that.
+    Petastorm takes URLs apart without decoding them, cuts them at `#` and `?`, and may read columns out of folder
+    names such as `draw_id=...`; and what it is given in place of pyarrow's old file systems knows local files only.
+    Plain names avoid all that.
     """
     with tempfile.TemporaryDirectory(prefix="vdr-slices-") as folder:
         names = [os.path.join(folder, f"{number:05d}.parquet") for number in range(len(files))]
@@ -105,19 +105,16 @@ def _batches(paths: Sequence[str], rows: int) -> Iterator[tuple[Integers, Floats
     shows as a slice that comes twice.
     """
     urls = [f"file://{path}" for path in paths]
-    with (
-        _silence_petastorm(),
-        make_batch_reader(
-            urls, list(_COLUMNS), reader_pool_type="dummy", shuffle_row_groups=False, num_epochs=None
-        ) as reader,
-    ):
+    with make_batch_reader(
+        urls, list(_COLUMNS), reader_pool_type="dummy", shuffle_row_groups=False, num_epochs=None
+    ) as reader:
         while rows > 0:
             batch = _next_batch(reader)
             rows -= len(batch[0])
             yield batch
 
 
-def _next_batch(reader: Reader) -> tuple[Integers, Floats]:
+def _next_batch(reader: Any) -> tuple[Integers, Floats]:
     try:
         batch = next(reader)
     except (pyarrow.ArrowException, OSError) as problem:
@@ -126,14 +123,6 @@ def _next_batch(reader: Reader) -> tuple[Integers, Floats]:
         # How Petastorm fails to stack rows into a matrix: unequal lengths, or a row that is null.
         raise InvalidInput("noisy_slices holds slices of different lengths, or null; collect again") from problem
     return batch.slice, batch.counts  # by name: their order changes from run to run
-
-
-@contextmanager
-def _silence_petastorm() -> Iterator[None]:
-    """Suppress Petastorm's FutureWarnings: dozens, all about the pyarrow that our pins hold still."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", category=FutureWarning, module=r"petastorm\.")
-        yield
 
 
 def _check_batch(numbers: Integers, values: Floats, seen: Mask, grid: Grid) -> None:

@@ -21,7 +21,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import as_file, files
 from pathlib import Path
 from weakref import WeakSet
@@ -161,6 +161,14 @@ def _one_fetches_jars(settings: SparkSettings) -> AbstractContextManager[None]:
     return exclusive(str(Path(settings.conf.get("spark.jars.ivy", _IVY)).expanduser() / "vdr-spark.lock"))
 
 
+def _delta_version() -> str:
+    """Return the version of delta-spark, for advice; a runtime may have it without saying which."""
+    try:
+        return version("delta-spark")
+    except PackageNotFoundError:
+        return "VERSION"
+
+
 def _require_java() -> None:
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
@@ -196,7 +204,7 @@ def _why_no_jvm(log: Path) -> str:
     text = log.read_text(errors="replace") if log.exists() else ""
     if any(words in text for words in ("unresolved dependency", "UNRESOLVED DEPENDENCIES", "FAILED DOWNLOADS")):
         return (
-            f"Delta's jars (delta-spark {version('delta-spark')}) could not be fetched from Maven. Without a way "
+            f"Delta's jars (delta-spark {_delta_version()}) could not be fetched from Maven. Without a way "
             f"out, set spark.delta_jars to a list of jar files or to `provided`. Ivy's words are in {log}"
         )
     return f"Spark's Java process did not start; what it said is in {log}"
@@ -256,7 +264,7 @@ def settings_of_spark(spark: SparkSession, settings: dict[str, str]) -> Iterator
 
 def _require_delta(spark: SparkSession) -> None:
     advice = (
-        f"Start Spark with --packages io.delta:delta-spark_2.13:{version('delta-spark')} "
+        f"Start Spark with --packages io.delta:delta-spark_2.13:{_delta_version()} "
         f"--conf spark.sql.extensions={_DELTA_CLASS} "
         f"--conf spark.sql.catalog.spark_catalog={_DELTA_CONF['spark.sql.catalog.spark_catalog']}"
     )

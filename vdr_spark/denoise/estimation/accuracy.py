@@ -1,4 +1,7 @@
-"""How good a denoised tensor is, judged by the noisy one alone. `auto` chooses by it; a release says it of itself."""
+"""How good the cells of a denoised tensor are, judged by the noisy one alone: what a release says of itself.
+
+Without fusion `auto` chooses by it; with fusion it judges sums of all sizes (`denoise.estimation.sum_risk`).
+"""
 
 from __future__ import annotations
 

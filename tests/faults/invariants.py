@@ -17,7 +17,7 @@ from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.stage import denoise_tensor
 from vdr_spark.privacy.accounting import State
 from vdr_spark.progress import NullProgress
-from vdr_spark.refine import choose_refinement, estimate_kept
+from vdr_spark.refine import choose_refinement, estimate_kept, refine_sum_errors
 from vdr_spark.release.publish import is_published
 from vdr_spark.release.read import read_release
 
@@ -101,12 +101,13 @@ def _check_made_of(tensor: Tensor, spark: SparkSession, config: ReleaseConfig) -
     """The release is a function of the stored tensor: made anew from it, here, it is the same."""
     plan, grid = release_plan_of(spark, config), grid_of(config)
     noisy = tensor.reshape(grid.shape).astype(np.float32) / np.float32(config.privacy.units_per_ping)
-    denoised, _ = denoise_tensor(
+    denoised, notes = denoise_tensor(
         noisy, plan.noise, grid.slices_per_day, config.denoise, plan.folder.root, NullProgress()
     )
     kept = estimate_kept(float(noisy.sum(dtype=np.float64)), plan.total_pings)
     refinement = choose_refinement(plan, kept, plan.total_pings, denoised)
-    expected = refinement.apply(denoised)
+    errors = refine_sum_errors(notes, refinement.factor, plan.k, kept, plan.total_pings)
+    expected = refinement.apply(denoised, errors)
     released = read_release(config.output, release_id_of(config))
     np.testing.assert_allclose(released.counts, expected.counts, rtol=1e-4, atol=1e-4)
     assert released.deviation is not None

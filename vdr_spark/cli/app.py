@@ -141,6 +141,7 @@ def _stages(names: Sequence[str], conf: Path, overrides: list[str] | None, ask: 
     config = open_config(conf, overrides)
     confirm = ask_to_go_on if ask else lambda: True
     pipeline = Pipeline(open_spark(config, names[0]), config, ConsoleProgress(), confirm=confirm)
+    pipeline.prepare(names)
     for name in names:
         if not pipeline.run(name):
             say_skipped(name)

@@ -180,10 +180,7 @@ def _plan(
                 "budget": epsilon,
             },
             "denoise": denoise,
-            "refine": {
-                "method": "gamma" if method == "identity_gamma" else "calibrated",
-                "users": "vehicles" if preset.roam else "people",
-            },
+            "refine": {"method": "gamma" if method == "identity_gamma" else "calibrated"},
         }
     )
     return make_plan(config).releases(total)[0]

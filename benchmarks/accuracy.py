@@ -180,7 +180,10 @@ def _plan(
                 "budget": epsilon,
             },
             "denoise": denoise,
-            "refine": {"method": "gamma" if method == "identity_gamma" else "calibrated"},
+            "refine": {
+                "method": "gamma" if method == "identity_gamma" else "calibrated",
+                "users": "vehicles" if preset.roam else "people",
+            },
         }
     )
     return make_plan(config).releases(total)[0]

@@ -143,9 +143,19 @@ def test_errors_of_sums_are_scaled_and_know_of_the_bound_and_of_n(small_config: 
     found = refine_sum_errors(plan, DENOISING, 2.0, kept=500.0, kept_everywhere=500.0)
     assert found is not None
     assert (found.noise_deviation, found.sum_deviation) == (18, 100)
-    assert found.spreads[-1].clump == missing_together(10, 500.0, 1000.0, 1) > 0
+    assert found.spreads[-1].clump == missing_together(10, 500.0, 1000.0, "people", 1) > 0
     assert found.total == Total(1000.0)  # declared: there is nothing else to be off by
     assert refine_sum_errors(plan, {}, 2.0, 500.0, 500.0) is None
+
+
+def test_vehicles_roam(small_config: Small) -> None:
+    clumps = []
+    for users in ("people", "vehicles"):
+        plan = release_of(small_config("privacy.k=10", "privacy.total_pings=1000", f"refine.users={users}"))
+        found = refine_sum_errors(plan, DENOISING, 2.0, 500.0, 500.0)
+        assert found is not None
+        clumps.append(found.clump_of_cell)
+    assert clumps[0] == pytest.approx(10 * clumps[1])
 
 
 def test_a_share_of_n_is_known_through_the_noise_of_the_regions(small_config: Small) -> None:

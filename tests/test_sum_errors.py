@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vdr_spark.sum_errors import Spread, SumErrors, Total, missing_together
+from vdr_spark.sum_errors import Spread, SumErrors, Total, Users, missing_together
 
 SPREADS = (Spread(1, 1, 0.01), Spread(4, 1, 0.04), Spread(1, 9, 0.1), Spread(4, 9, 0.4))
 ERRORS = SumErrors(5.0, SPREADS)
@@ -66,36 +66,42 @@ def test_sums_that_are_scaled_are_off_by_as_much_more() -> None:
 
 
 def test_pings_missed_in_clumps_widen_sums_by_one_clump_more_than_chance() -> None:
-    bounded = ERRORS.bounded(5, kept=1000, total=10_000)
+    bounded = ERRORS.bounded(5, kept=1000, total=10_000, users="people")
     assert bounded.noise_deviation == ERRORS.noise_deviation
     for side, slices in ((1, 9), (4, 9), (1, 1), (4, 1)):
-        clump = missing_together(5, 1000, 10_000, side) * (slices / 9) ** 0.8
+        clump = missing_together(5, 1000, 10_000, "people", side) * (slices / 9) ** 0.8
         for count in (0.0, 70.0, 1e5):
             before, after = (of.deviation(side**2 * slices, slices, count, 0.0) ** 2 for of in (ERRORS, bounded))
             at_a_ping = clump**2 * count / (count + clump / 50)
             assert after - before == pytest.approx(clump * count + at_a_ping, rel=1e-6)
-    assert bounded.clump_of_cell == pytest.approx(missing_together(5, 1000, 10_000, 1) * (1 / 9) ** 0.8)
+    assert bounded.clump_of_cell == pytest.approx(missing_together(5, 1000, 10_000, "people", 1) * (1 / 9) ** 0.8)
     assert bounded.scaled(2.0).clump_of_cell == pytest.approx(2 * bounded.clump_of_cell)
     assert bounded.deviation(1, 1, -5.0, 4.0) == 2
 
 
 def test_clumps_are_in_the_cells_variances_already() -> None:
-    bounded = ERRORS.bounded(5, kept=1000, total=10_000)
+    bounded = ERRORS.bounded(5, kept=1000, total=10_000, users="people")
     of_cell = bounded.deviation(1, 1, 7.0, 0.0) ** 2
     assert bounded.deviation(1, 1, 7.0, of_cell) ** 2 == pytest.approx(of_cell)
     assert bounded.deviation(1, 1, 7.0, 2 * of_cell) ** 2 == pytest.approx(2 * of_cell)
 
 
-def test_what_bounding_misses_together() -> None:
-    assert missing_together(50, kept=1000, total=1000, side=1) == 0
-    assert missing_together(50, kept=1200, total=1000, side=1) == 0  # n is known through noise only
+@pytest.mark.parametrize("users", ["people", "vehicles"])
+def test_what_bounding_misses_together(users: Users) -> None:
+    assert missing_together(50, kept=1000, total=1000, users=users, side=1) == 0
+    assert missing_together(50, kept=1200, total=1000, users=users, side=1) == 0  # n is known through noise only
     # k (N / n - 1) (1 - n / N): 50 x 2 x 2 / 3 and 50 x 1 x 1 / 2
-    third, half = (missing_together(50, 1000, total, 4) for total in (3000, 2000))
+    third, half = (missing_together(50, 1000, total, users, 4) for total in (3000, 2000))
     assert third / half == pytest.approx((100 * 2 / 3) / (50 / 2))
-    assert missing_together(50, kept=0.0, total=3000, side=64) == 3000  # nobody misses more than there is
-    sizes = [missing_together(50, 1000, 2000, side) for side in (1, 2, 4, 16, 64, 300)]
+    assert missing_together(50, kept=0.0, total=3000, users=users, side=64) == 3000  # nobody misses more than there is
+    sizes = [missing_together(50, 1000, 2000, users, side) for side in (1, 2, 4, 16, 64, 300)]
     assert sizes == sorted(sizes)
     assert sizes[-1] == sizes[-2]
+
+
+def test_vehicles_are_missed_in_smaller_clumps() -> None:
+    people, vehicles = (missing_together(50, 1000, 2000, users, 4) for users in ("people", "vehicles"))
+    assert vehicles < people / 5
 
 
 def test_the_whole_is_as_right_as_n_and_a_part_shares_the_error_of_the_scaling() -> None:

@@ -89,7 +89,7 @@ def refine_sum_errors(
         return None
     settings, share = release.config.refine, kept / kept_everywhere
     total = release.total_pings * share
-    errors = SumErrors.from_notes(found).scaled(factor).bounded(release.k, kept, total)
+    errors = SumErrors.from_notes(found).scaled(factor).bounded(release.k, kept, total, settings.users)
     if settings.method == "gamma":  # does not sum to N
         return errors
     unknown = math.hypot(share * release.plan.total_deviation, _deviation_of_share(release, share, factor))

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -34,26 +34,31 @@ from vdr_spark.arrays import Floats, Slices
 
 _Array = TypeVar("_Array", Floats, Slices)
 
-# In squares of so many cells, over all slices, so many times the mean excess of a user is missed together.
-_CLUMPS = ((1, 5.0), (4, 16.0), (64, 32.0))
+Users = Literal["people", "vehicles"]
+"""Who is bounded: people, who come back to few places, or vehicles, which roam."""
+
+# How many times the mean excess one user's pings are missed together, in squares of so many cells over all slices.
+_CLUMPS: dict[Users, tuple[tuple[float, float], ...]] = {
+    "people": ((1, 5.0), (4, 16.0), (64, 32.0)),
+    "vehicles": ((1, 0.5), (64, 4.0)),
+}
 _CLUMPS_IN_TIME = 0.8  # a clump shrinks with this power of the share of the slices: people come again
 _AT_A_PING = 50.0  # a place with one part in so many of a clump is asked about because there is one
 _NONE = 1e-30  # as good as no clump, where logarithms are taken
 
 
-def missing_together(k: int, kept: float, total: float, side: float) -> float:
+def missing_together(k: int, kept: float, total: float, users: Users, side: float) -> float:
     """Return how many pings bounding misses together in a square of `side` cells over all slices, given k, n and N.
 
     A user who reaches the bound has on average at least k (N / n - 1) pings more than are counted of them: there are
     at most n / k such users, and N - n pings are missing. Few have most of them. Of all pings the share 1 - n / N is
     missing, and the others come as they are, so a count varies by that share of it. How often a user comes back to a
-    place is an assumption about users which no noisy tensor can check. The factors above hold in generated cities,
-    whose people have homes and work places. For taxis whose traces were cut into users they are far too large; for
-    taxis that are users themselves they are not, so there is no smaller choice for vehicles.
+    place is an assumption about users which no noisy tensor can check: the factors above were chosen by generated
+    cities, whose people have homes and work places, and by taxis whose traces were cut into users.
     """
     share = min(1.0, max(kept, 1.0) / total)
     excess = k * (1 / share - 1) * (1 - share)
-    sides, factors = np.log(_CLUMPS).T
+    sides, factors = np.log(_CLUMPS[users]).T
     return min(total, excess * math.exp(np.interp(math.log(side), sides, factors)))
 
 
@@ -96,13 +101,13 @@ class SumErrors:
         spreads = tuple(replace(of, clump=of.clump * factor) for of in self.spreads)
         return SumErrors(self.noise_deviation * factor, spreads, self.sum_deviation * factor, self.total)
 
-    def bounded(self, k: int, kept: float, total: float) -> SumErrors:
+    def bounded(self, k: int, kept: float, total: float, users: Users) -> SumErrors:
         """Return the errors of sums of pings of which at most k were kept of each user."""
         slices = max(of.slices for of in self.spreads)
         spreads = tuple(
             replace(
                 of,
-                clump=missing_together(k, kept, total, of.side) * (of.slices / slices) ** _CLUMPS_IN_TIME,
+                clump=missing_together(k, kept, total, users, of.side) * (of.slices / slices) ** _CLUMPS_IN_TIME,
             )
             for of in self.spreads
         )

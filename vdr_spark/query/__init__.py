@@ -1,4 +1,4 @@
-"""Questions to a release: `range_count`, `nearest_hotspot`, `forecast`, `box_series`.
+"""Questions to a release: `range_count`, `range_counts`, `nearest_hotspot`, `forecast`, `box_series`.
 
 Everything here reads released cells only, so it is post-processing and costs no privacy. Moments carry
 their time zone: a `datetime` without one is refused, because a guess would shift the answer by hours.
@@ -10,6 +10,7 @@ from vdr_spark.query.answer import Answer
 from vdr_spark.query.forecast import METHODS, Forecast, forecast
 from vdr_spark.query.hotspot import Hotspot, nearest_hotspot
 from vdr_spark.query.range_count import RangeCount, range_count
+from vdr_spark.query.range_counts import RangeCounts, range_counts
 from vdr_spark.query.series import box_series
 
 __all__ = [
@@ -18,8 +19,10 @@ __all__ = [
     "Forecast",
     "Hotspot",
     "RangeCount",
+    "RangeCounts",
     "box_series",
     "forecast",
     "nearest_hotspot",
     "range_count",
+    "range_counts",
 ]

@@ -9,11 +9,25 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
+import numpy as np
+
 from vdr_spark.arrays import Floats, Slices
 from vdr_spark.config.values import parse_zone
 from vdr_spark.errors import InvalidQuery
 from vdr_spark.grid import Box, Grid
-from vdr_spark.query import Forecast, Hotspot, RangeCount, box_series, forecast, nearest_hotspot, range_count
+from vdr_spark.query import (
+    Forecast,
+    Hotspot,
+    RangeCount,
+    RangeCounts,
+    box_series,
+    forecast,
+    nearest_hotspot,
+    range_count,
+    range_counts,
+)
+from vdr_spark.query.range_counts import Boxes, Moments
+from vdr_spark.query.summed_areas import SummedAreas
 from vdr_spark.query.wording import format_moment
 from vdr_spark.sum_errors import SumErrors
 
@@ -59,6 +73,20 @@ class Release:
         """Count the pings of a box between two moments; without moments, of the whole period."""
         answer = range_count(self, box, start and self._in_zone(start), end and self._in_zone(end))
         return replace(answer, start=answer.start.astimezone(self.zone), end=answer.end.astimezone(self.zone))
+
+    def range_counts(self, boxes: Boxes, starts: Moments | None = None, ends: Moments | None = None) -> RangeCounts:
+        """Count the pings of many boxes at once, each between two moments, in microseconds each."""
+        return range_counts(self, boxes, starts, ends)
+
+    @cached_property
+    def summed_counts(self) -> SummedAreas:
+        """The counts, ready to be summed over any box."""
+        return SummedAreas(self.counts)
+
+    @cached_property
+    def summed_variances(self) -> SummedAreas | None:
+        """The cells' variances, ready to be summed, where the release carries error bars."""
+        return None if self.deviation is None else SummedAreas(np.square(self.deviation, dtype=np.float64))
 
     def nearest_hotspot(
         self,

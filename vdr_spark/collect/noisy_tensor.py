@@ -14,9 +14,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import unquote
 
-from delta.tables import DeltaTable
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -24,13 +21,14 @@ from vdr_spark.collect.slice_digests import DIGEST_SCHEMA, digest_slices
 from vdr_spark.errors import DamagedTable, LedgerConflict, StageMissing
 from vdr_spark.privacy.accounting import BudgetRequest, Draw, Entry
 from vdr_spark.privacy.ledger import Ledger
+from vdr_spark.spark_errors import SPARK_ERRORS
 from vdr_spark.storage.delta_files import list_files
 from vdr_spark.storage.delta_log import list_commits
 from vdr_spark.storage.files import filesystem
 from vdr_spark.storage.paths import is_local
 from vdr_spark.storage.places import OutputFolder
 from vdr_spark.storage.schemas import NOISY_SLICES
-from vdr_spark.storage.tables import append_once, create_if_missing, read_partition
+from vdr_spark.storage.tables import append_once, create_if_missing, is_delta_table, read_partition
 from vdr_spark.workers import in_worker
 
 
@@ -146,7 +144,7 @@ class NoisyTensor:
         fs.invalidate_cache()
         if not fs.exists(folder):
             return []
-        if not DeltaTable.isDeltaTable(self._spark, self.path) and list_commits(self.path):
+        if not is_delta_table(self._spark, self.path) and list_commits(self.path):
             return []  # a session that looked while the table was being made may not see it: touch nothing
         live = {unquote(file).rsplit("/", 1)[-1] for file in self.files()}
         names = {file: file.rsplit("/", 1)[-1].removeprefix(".").removesuffix(".crc") for file in fs.find(folder)}
@@ -162,7 +160,7 @@ class NoisyTensor:
         digests = rows.select("slice", "counts").mapInArrow(in_worker(digest_slices), DIGEST_SCHEMA)
         try:
             found = sorted((row.slice, row.sha256, row.total) for row in digests.collect())
-        except (PySparkException, Py4JJavaError) as problem:
+        except SPARK_ERRORS as problem:
             if "FAILED_READ_FILE" not in str(problem):
                 raise
             raise self._damaged("a file of it is gone or cannot be read", "bring the folder back as it was") from None

@@ -10,7 +10,6 @@ predecessor, which shows edits; the ledger's head (`privacy.ledger_head`) shows 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import astuple, fields, replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -21,10 +20,11 @@ from vdr_spark.errors import BudgetExceeded, LedgerConflict
 from vdr_spark.privacy import accounting
 from vdr_spark.privacy.accounting import BudgetRequest, Cap, Draw, Entry, Posting, State
 from vdr_spark.privacy.ledger_reader import LedgerReader
+from vdr_spark.spark_errors import pass_over_conflicts
 from vdr_spark.storage.locks import exclusive
 from vdr_spark.storage.places import LedgerPlaces
 from vdr_spark.storage.schemas import LEDGER
-from vdr_spark.storage.tables import COMMIT_CONFLICTS, append_once, create_if_missing
+from vdr_spark.storage.tables import append_once, create_if_missing
 
 _ATTEMPTS = 20  # a competitor gets in between at most once per entry it writes
 
@@ -118,7 +118,7 @@ class Ledger(LedgerReader):
         new = replace(draft, entry_hash=draft.hash_after(entries[-1].entry_hash if entries else ""))
         # One partition: of several, Spark would also write the first one, without a row, into a file of its own.
         frame = self._spark.createDataFrame([_to_row(new)], LEDGER.schema).coalesce(1)
-        with suppress(*COMMIT_CONFLICTS):
+        with pass_over_conflicts():
             create_if_missing(self._spark, self.path, LEDGER)
             append_once(frame, self.path, LEDGER, "ledger", version=new.sequence)
         return new

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -12,7 +11,7 @@ from vdr_spark.release.choice import choose_release, no_release_yet
 from vdr_spark.release.read import CELL_COLUMNS, assemble_cells, read_cells, table_path
 from vdr_spark.storage.paths import absolute, is_local
 from vdr_spark.storage.schemas import CELLS, RELEASES, Table
-from vdr_spark.storage.tables import read_rows
+from vdr_spark.storage.tables import is_delta_table, read_rows
 
 
 def select_cells(spark: SparkSession, output: str, release_id: str) -> DataFrame:
@@ -36,7 +35,7 @@ def register_views(spark: SparkSession, output: str, release_id: str | None = No
 
     The table behind `cells` holds every release; adding those up would count people several times.
     """
-    if not DeltaTable.isDeltaTable(spark, table_path(output, RELEASES)):
+    if not is_delta_table(spark, table_path(output, RELEASES)):
         raise no_release_yet(output)
     releases = _read_table(spark, output, RELEASES)
     chosen = choose_release(read_rows(releases.drop("statement")), output, release_id, region)

@@ -98,5 +98,10 @@ class LedgerPlaces:
         return cls(table, absolute(head) if head else f"{table}.head.json")
 
     @property
+    def folder(self) -> str:
+        """Where the table and its lock lie."""
+        return posixpath.dirname(self.table)
+
+    @property
     def lock(self) -> str:
         return f"{self.table}.lock"

@@ -5,9 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import delta.exceptions.captured  # noqa: F401  makes Python exceptions of Delta's conflicts
-from delta import exceptions
-from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -16,42 +13,40 @@ from pyspark.sql.types import TimestampType
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.storage.delta_log import remove_log_without_commit
 from vdr_spark.storage.schemas import Table
+from vdr_spark.storage.sql_names import quote_name, quote_text
 
-# What Delta raises in the one of two writers that came second. In Python they have no common base class.
-COMMIT_CONFLICTS: tuple[type[Exception], ...] = (
-    exceptions.DeltaConcurrentModificationException,
-    exceptions.ConcurrentAppendException,
-    exceptions.ConcurrentTransactionException,
-    exceptions.ConcurrentWriteException,
-    exceptions.MetadataChangedException,
-    exceptions.ProtocolChangedException,
-)
+# What Spark and Delta say of a place without a Delta table.
+_NO_TABLE = ("PATH_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST")
 
 
 def create_if_missing(spark: SparkSession, path: str, table: Table) -> None:
     """Make an append-only table with its comments and constraints, unless it is there."""
-    if DeltaTable.isDeltaTable(spark, path):
+    if is_delta_table(spark, path):
         return
     remove_log_without_commit(path)
-    builder = DeltaTable.createIfNotExists(spark).location(path).comment(table.comment)
-    for name, kind, comment in table.columns:
-        builder = builder.addColumn(name, kind, comment=comment)
-    if table.partition:
-        builder = builder.partitionedBy(table.partition)
-    builder = builder.property("delta.appendOnly", "true")
-    for name, rule in table.constraints.items():
-        builder = builder.property(f"delta.constraints.{name}", rule)
-    try:
-        builder.execute()
-    except AnalysisException:
-        raise InvalidConfig(f"{path} holds something that is no Delta table; choose another place for it") from None
+    spark.sql(_creation(f"delta.{quote_name(path)}", table))
+    if not is_delta_table(spark, path):  # of a folder with anything in it, Delta takes it that the table exists
+        raise InvalidConfig(f"{path} holds something that is no Delta table; choose another place for it")
+
+
+def _creation(name: str, table: Table) -> str:
+    """Return the SQL that makes a table. In SQL, because the Python class DeltaTable does not work remotely."""
+    columns = ", ".join(f"{column} {kind} COMMENT {quote_text(said)}" for column, kind, said in table.columns)
+    properties = {"delta.appendOnly": "true"}
+    properties |= {f"delta.constraints.{rule}": text for rule, text in table.constraints.items()}
+    listed = ", ".join(f"{quote_text(key)} = {quote_text(value)}" for key, value in properties.items())
+    partition = f" PARTITIONED BY ({table.partition})" if table.partition else ""
+    return (
+        f"CREATE TABLE IF NOT EXISTS {name} ({columns}) USING delta{partition} "
+        f"COMMENT {quote_text(table.comment)} TBLPROPERTIES ({listed})"
+    )
 
 
 def append_once(frame: DataFrame, path: str, table: Table, transaction: str, version: int = 1) -> None:
     """Append in one atomic commit; another append under the same transaction name and version changes nothing.
 
     Delta keeps name and version in the table's log, so this holds after any crash and between processes. Of two that
-    try at the same moment, the later one gets one of `COMMIT_CONFLICTS`.
+    try at the same moment, the later one gets an exception that `spark_errors.is_conflict` knows.
     """
     writer = frame.write.format("delta").mode("append")
     writer = writer.option("txnAppId", transaction).option("txnVersion", version)
@@ -74,7 +69,17 @@ def _to_instant(micros: int | None) -> datetime | None:
 
 def read_table(spark: SparkSession, path: str) -> DataFrame | None:
     """Return a table; None where it does not exist yet."""
-    return spark.read.format("delta").load(path) if DeltaTable.isDeltaTable(spark, path) else None
+    return spark.read.format("delta").load(path) if is_delta_table(spark, path) else None
+
+
+def is_delta_table(spark: SparkSession, path: str) -> bool:
+    """Return whether a Delta table was committed at a path, or above it."""
+    try:
+        return bool(spark.read.format("delta").load(path).columns)  # a remote session looks only when it must answer
+    except AnalysisException as problem:
+        if problem.getCondition() in _NO_TABLE:
+            return False
+        raise
 
 
 def read_partition(spark: SparkSession, path: str, table: Table, value: str) -> DataFrame | None:

@@ -107,7 +107,7 @@ def _open_spark(plan: Plan) -> SparkSession:
     from vdr_spark.spark.session import require_local_paths
 
     spark = open_spark(plan.config, "budget")
-    require_local_paths(spark, plan.ledger.table)
+    require_local_paths(spark, plan.ledger.folder)
     return spark
 
 

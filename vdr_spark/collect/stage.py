@@ -17,12 +17,13 @@ from vdr_spark.collect.total import Clip
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.cost import tasks_for
 from vdr_spark.errors import InvalidConfig, LedgerConflict, VdrError
-from vdr_spark.pings.readers import ALL_FILES_OR_NONE
+from vdr_spark.pings.readers import ALL_FILES_OR_NONE, require_all_files
 from vdr_spark.plan import Plan
 from vdr_spark.privacy.accounting import State
 from vdr_spark.privacy.bill import Bill, prepare_bill
 from vdr_spark.spark.query_loggers import mute_query_loggers
-from vdr_spark.spark.session import require_local_paths, settings_of_spark
+from vdr_spark.spark.session import require_local_paths
+from vdr_spark.spark.settings import read_setting, settings_of_spark
 from vdr_spark.storage.locks import exclusive
 from vdr_spark.synth.generate import is_generated
 
@@ -53,7 +54,8 @@ def collect(spark: SparkSession, draws: Draws, frame: DataFrame | None = None) -
                 tensor.mark_spent(plan.budget_request)
             return False
         _refuse_seeds_over_people(plan.config)
-        with settings_of_spark(spark, ALL_FILES_OR_NONE), mute_query_loggers():
+        with settings_of_spark(spark, ALL_FILES_OR_NONE) as lacking, mute_query_loggers():
+            require_all_files(plan.config.input, lacking)
             source = open_source(spark, plan.config.input, plan.grids, frame)
             _reserve(draws)
             with _hide_data_in_failures(plan.config), settings_of_spark(spark, source.arrow_settings):
@@ -65,7 +67,7 @@ def collect(spark: SparkSession, draws: Draws, frame: DataFrame | None = None) -
 def _check_places(spark: SparkSession, plan: Plan) -> None:
     """Refuse places that a second process could write, or that Spark takes for others than we do."""
     plan.require_exclusion()
-    require_local_paths(spark, plan.ledger.table, plan.output.root)
+    require_local_paths(spark, plan.ledger.folder, plan.output.root)
 
 
 def _reserve(draws: Draws) -> None:
@@ -145,7 +147,8 @@ def _sample_key(plan: Plan) -> SampleKey:
 
 def _partitions(spark: SparkSession, total_pings: int) -> int:
     """Return the number of tasks that bound users: by the number of pings as far as that is known."""
-    return tasks_for(total_pings, int(spark.conf.get("spark.sql.shuffle.partitions") or 200))
+    configured = read_setting(spark, "spark.sql.shuffle.partitions") or ""  # a platform may say `auto`, or nothing
+    return tasks_for(total_pings, int(configured) if configured.isdecimal() else 200)
 
 
 @contextmanager

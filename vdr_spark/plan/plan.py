@@ -20,7 +20,7 @@ from vdr_spark.plan import identity
 from vdr_spark.plan.contradictions import find_contradictions
 from vdr_spark.privacy.accounting import BudgetRequest, Cap, Draw
 from vdr_spark.privacy.mechanism import Noise, build_mechanism
-from vdr_spark.storage.paths import is_local
+from vdr_spark.storage.paths import holds_locks
 from vdr_spark.storage.places import LedgerPlaces, OutputFolder, ReleaseFolder
 
 
@@ -147,7 +147,7 @@ class Plan:
     def _second_writer(self) -> str | None:
         """Return in words why a second process could get in; None where it cannot, or a person says there is none."""
         for setting, place in (("ledger", self.ledger.table), ("output", self.output.root)):
-            if not is_local(place) and not self.config.single_writer:
+            if not holds_locks(place) and not self.config.single_writer:
                 return (
                     f"{setting}: must be on a disk of this machine, where a second process can be kept out by a lock, "
                     f"not at {place}. If no two processes ever write there at once, say so with `single_writer: true`"

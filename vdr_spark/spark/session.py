@@ -37,7 +37,7 @@ from vdr_spark.spark.remote import is_remote, names_a_server, require_same_disk
 from vdr_spark.spark.settings import read_setting
 from vdr_spark.spark_errors import SPARK_ERRORS
 from vdr_spark.storage.locks import exclusive
-from vdr_spark.storage.paths import is_local
+from vdr_spark.storage.paths import is_local, is_same_for_spark, on_databricks
 
 if TYPE_CHECKING:
     from pyspark import SparkConf
@@ -269,12 +269,18 @@ def require_local_paths(spark: SparkSession, *paths: str) -> None:
 
     Locks, the ledger's head and what a killed attempt left are looked for on this machine's disk.
     """
+    for path in paths:
+        if not is_same_for_spark(path):
+            raise InvalidConfig(
+                f"output, ledger: on Databricks Spark takes {path} for dbfs:{path}, and Python for a disk of the "
+                "driver; name a volume: /Volumes/catalog/schema/volume/..."
+            )
     if is_remote(spark):
         require_same_disk(spark, *paths)
         return
     default = spark._jsc.hadoopConfiguration().get("fs.defaultFS", "file:///")
     plain = [path for path in paths if is_local(path)]
-    if plain and not str(default).startswith("file:") and not _on_databricks():
+    if plain and not str(default).startswith("file:") and not on_databricks():
         raise InvalidConfig(
             f"output, ledger: {plain[0]} is a path without a store, which Spark takes for one in {default} and we for "
             f"one of this machine; write it in full, as {str(default).rstrip('/')}/..., or set fs.defaultFS to file:///"
@@ -287,7 +293,7 @@ def _require_delta(spark: SparkSession) -> None:
         f"--conf spark.sql.extensions={_DELTA_CLASS} "
         f"--conf spark.sql.catalog.spark_catalog={_DELTA_CONF['spark.sql.catalog.spark_catalog']}"
     )
-    if _on_databricks():
+    if on_databricks():
         return
     if not _knows_delta(spark):
         raise EnvironmentProblem(f"the Spark session that exists has Delta switched off. {advice}")
@@ -309,7 +315,3 @@ def _knows_delta(spark: SparkSession) -> bool:
     except AnalysisException as problem:
         return (problem.getCondition() or "").startswith("DELTA_")
     return True
-
-
-def _on_databricks() -> bool:
-    return "DATABRICKS_RUNTIME_VERSION" in os.environ

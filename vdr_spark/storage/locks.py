@@ -13,6 +13,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from vdr_spark.errors import EnvironmentProblem, VdrError
+from vdr_spark.storage.paths import holds_locks
 
 _FOR_EVER = -1
 
@@ -25,9 +26,9 @@ class Busy(VdrError):
 def exclusive(path: str, busy: str | None = None) -> Iterator[None]:
     """Hold the lock file `path`; wait for it, or raise `Busy(busy)` where a sentence is given.
 
-    The kernel lets go of it when the process dies, however it dies. Paths on object stores are not locked.
+    The kernel lets go of it when the process dies, however it dies. Where a lock would not hold, nothing is locked.
     """
-    if "://" in path:
+    if not holds_locks(path):
         yield
         return
     lock = _acquire(Path(path), busy)

@@ -21,7 +21,7 @@ from vdr_spark.query import Answer
 from vdr_spark.release.release import Release
 from vdr_spark.release.views import register_views
 
-TABLE = "connect_pings"
+TABLE, SCHEMA = "connect_pings", "connect_released"
 SEED = "privacy.test_seed=7"
 
 
@@ -53,17 +53,19 @@ def release_files(folder: Path) -> dict[str, Any]:
 
 
 def release_table(folder: Path) -> dict[str, Any]:
-    """A release of a table by its name, then one that the budget does not allow."""
+    """A release of a table by its name into tables by their names, then one that the budget does not allow."""
     spark = SparkSession.active()
     spark.read.parquet(f"{folder}/pings").write.mode("overwrite").format("delta").saveAsTable(TABLE)
-    without = {"input": {"table": f"spark_catalog.default.{TABLE}"}, "synth": None, "output": f"{folder}/by-name"}
-    settings = configure(folder).model_dump(mode="json", by_alias=True, exclude_none=True) | without
-    settings["ledger"] = f"{folder}/ledger"
-    publisher = Publisher(ReleaseConfig(**settings))
+    spark.sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+    named = {"input": {"table": f"spark_catalog.default.{TABLE}"}, "synth": None, "tables": f"spark_catalog.{SCHEMA}"}
+    settings = configure(folder).model_dump(mode="json", by_alias=True, exclude_none=True) | named
+    publisher = Publisher(ReleaseConfig(**settings | {"output": f"{folder}/by-name"}))
     release = publisher.release()
-    more = Publisher(ReleaseConfig(**settings | {"name": "more"}))
+    more = Publisher(ReleaseConfig(**settings | {"output": f"{folder}/elsewhere"}))  # the ledger is the same
     return {
         "answer": str(middle(release)),
+        "cells": spark.table(f"{SCHEMA}.cells").where(f"release_id = '{release.release_id}'").count(),
+        "in the folder": (folder / "by-name/tables").exists(),
         "protected": release.protected,
         "audit": {finding.check: finding.holds for finding in publisher.audit().findings},
         "refusal": refusal(collecting(more)),

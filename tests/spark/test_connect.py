@@ -123,6 +123,8 @@ def test_a_remote_release_is_audited(told: dict[str, Any]) -> None:
 
 def test_a_table_by_its_name_is_released_once(told: dict[str, Any]) -> None:
     table = told["table"]
+    assert table["cells"] == 8 * 16 * 16
+    assert not table["in the folder"]
     assert table["protected"]
     assert table["answer"].startswith("About 6,000 pings")
     assert table["refusal"].startswith("BudgetExceeded")

@@ -57,5 +57,5 @@ def _published_rows(spark: SparkSession, draws: Draws, region: Region) -> list[R
     rows = read_partition(spark, plan.output.table(RELEASES.name), RELEASES, release_id)
     found = read_rows(rows) if rows is not None else []
     if not found:
-        raise StageMissing(f"release {release_id} is not published in {plan.config.output}: nothing to audit")
+        raise StageMissing(f"release {release_id} is not published in {plan.output.tables}: nothing to audit")
     return found

@@ -58,6 +58,7 @@ PINGS = (
     Dependency("period.end", lambda c: c.period.utc(c.period.end).isoformat()),
     Dependency("output", lambda c: name_for_ids(c.output)),
     Dependency("privacy.test_seed", lambda c: c.privacy.test_seed),
+    Dependency("tables", lambda c: c.tables),
 )
 
 CELLS = (

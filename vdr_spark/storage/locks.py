@@ -23,12 +23,13 @@ class Busy(VdrError):
 
 
 @contextmanager
-def exclusive(path: str, busy: str | None = None) -> Iterator[None]:
+def exclusive(path: str | None, busy: str | None = None) -> Iterator[None]:
     """Hold the lock file `path`; wait for it, or raise `Busy(busy)` where a sentence is given.
 
-    The kernel lets go of it when the process dies, however it dies. Where a lock would not hold, nothing is locked.
+    The kernel lets go of it when the process dies, however it dies. Without a path, or where a lock would not
+    hold, nothing is locked.
     """
-    if not holds_locks(path):
+    if path is None or not holds_locks(path):
         yield
         return
     lock = _acquire(Path(path), busy)

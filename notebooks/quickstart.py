@@ -4,8 +4,8 @@
 # MAGIC
 # MAGIC A made-up city is released with user-level differential privacy, then asked questions. On Databricks, install
 # MAGIC the wheel on the cluster and set `CONF` to a configuration whose `output` is a volume, such as
-# MAGIC `/Volumes/main/default/vdr/demo`, with `tables: main.default` and `single_writer: true`. Elsewhere this file runs
-# MAGIC as it is, from the repository's root: `python notebooks/quickstart.py`.
+# MAGIC `/Volumes/main/default/vdr/demo`, with `tables: main.default` and `single_writer: true`. Elsewhere this file
+# MAGIC runs as it is, from the repository's root: `python notebooks/quickstart.py`.
 
 # COMMAND ----------
 

@@ -20,7 +20,7 @@ from vdr_spark.cost import tasks_for
 from vdr_spark.pings.readers import read_pings
 from vdr_spark.plan import make_plan
 from vdr_spark.spark.grid_columns import cell_column
-from vdr_spark.spark.session import settings_of_spark
+from vdr_spark.spark.settings import settings_of_spark
 
 Total = Callable[[DataFrame], int]
 """Adds up what a plan kept."""

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from vdr_spark.config import ReleaseConfig, load_config
 from vdr_spark.grid import Grid
 from vdr_spark.plan import make_plan
-from vdr_spark.spark.session import settings_of_spark
+from vdr_spark.spark.settings import settings_of_spark
 from vdr_spark.synth.generate import write_synthetic
 
 CONF = Path(__file__).resolve().parents[1] / "conf" / "houston.yaml"

@@ -4,8 +4,8 @@
 # MAGIC
 # MAGIC A made-up city is released with user-level differential privacy, then asked questions. On Databricks, install
 # MAGIC the wheel on the cluster and set `CONF` to a configuration whose `output` is a volume, such as
-# MAGIC `/Volumes/main/default/vdr/demo`. Elsewhere this file runs as it is, from the repository's root:
-# MAGIC `python notebooks/quickstart.py`.
+# MAGIC `/Volumes/main/default/vdr/demo`, with `tables: main.default` and `single_writer: true`. Elsewhere this file
+# MAGIC runs as it is, from the repository's root: `python notebooks/quickstart.py`.
 
 # COMMAND ----------
 
@@ -57,7 +57,7 @@ print(release.forecast(Box.around(lat, lon, 1000), horizon=4))
 
 # COMMAND ----------
 
-register_views(publisher.spark, publisher.config.output, release.release_id)
+register_views(publisher.spark, publisher.config.output, release.release_id, tables=publisher.config.tables)
 busiest = publisher.spark.sql("""
     SELECT slice_start, round(sum(count)) AS pings
     FROM cells JOIN releases USING (release_id)

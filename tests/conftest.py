@@ -65,6 +65,8 @@ LONGEST_FIRST = (
     "cluster/test_processes.py",
     "audit/test_checks.py",
     "test_pipeline.py",
+    "spark/test_connect.py",
+    "test_named_tables.py",
     "privacy/test_ledger.py",
     "collect/test_noisy_tensor.py",
     "denoise/priors/test_distributed.py",

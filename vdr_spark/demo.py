@@ -18,8 +18,8 @@ from vdr_spark.grid import Box
 from vdr_spark.pipeline import STAGES, Pipeline
 from vdr_spark.progress import Progress
 from vdr_spark.query import Forecast
-from vdr_spark.release.read import read_release
 from vdr_spark.release.release import Release
+from vdr_spark.release.views import read_by_spark
 from vdr_spark.report import plot_day, plot_forecast, plot_training
 from vdr_spark.storage.files import write_json
 
@@ -36,7 +36,7 @@ def run_demo(spark: SparkSession, config: ReleaseConfig, progress: Progress) -> 
     for stage in ("denoise", "refine"):  # post-processing: a second opinion costs no privacy
         paper.run(stage)
     (our_plan,), (paper_plan,) = ours.draws.releases(), paper.draws.releases()
-    release = read_release(ours.plan.output.root, our_plan.release_id)
+    release = read_by_spark(spark, ours.plan.output, our_plan.release_id)
     with progress.task("evaluate: compare with the generated truth", None):
         evaluation = evaluate(spark, ours.draws, our_plan)
         paper_evaluation = evaluate(spark, paper.draws, paper_plan, evaluation.truth)

@@ -97,7 +97,7 @@ def list_steps(plan: Plan) -> list[Step]:
         ),
         Step("denoise", f"{_describe_model(plan)}{fusion}, from the noisy tensor alone", "0 (post-processing)"),
         Step("refine", f"from pings kept to {everything} ({config.refine.method})", "0 (post-processing)"),
-        Step("publish", f"Delta tables cells and releases in {plan.output.root}", "0"),
+        Step("publish", f"Delta tables cells and releases in {plan.output.tables}", "0"),
     ]
 
 

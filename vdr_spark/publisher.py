@@ -132,13 +132,19 @@ class Publisher:
         return self.read(region)
 
     def read(self, region: str | None = None) -> Release:
-        """Read the release that was published, without Spark: nothing is run and nothing is spent.
+        """Read the release that was published: nothing is run and nothing is spent.
 
-        A configuration means its own release, whatever else lies in its output folder.
+        Without Spark, unless the tables have names in a catalog. A configuration means its own release, whatever else
+        lies in its output folder.
         """
+        release_id = self.plan.release_id(self.plan.choose_region(region))
+        if self.plan.output.schema is not None:
+            from vdr_spark.release.views import read_by_spark
+
+            return read_by_spark(self.spark, self.plan.output, release_id)
         from vdr_spark.release.read import read_release
 
-        return read_release(self.plan.output.root, self.plan.release_id(self.plan.choose_region(region)))
+        return read_release(self.plan.output.root, release_id)
 
     @explain_missing_packages()
     def audit(self, region: str | None = None) -> AuditReport:

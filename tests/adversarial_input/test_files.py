@@ -16,7 +16,7 @@ from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import InvalidInput
 from vdr_spark.pings.csv_headers import MAX_LINE_BYTES
 from vdr_spark.pings.readers import read_pings
-from vdr_spark.spark.session import settings_of_spark
+from vdr_spark.spark.settings import settings_of_spark
 
 HEADER = "user_id,lat,lon,ts"
 

@@ -28,7 +28,7 @@ from vdr_spark.denoise.petastorm_reader import read_region
 from vdr_spark.errors import BudgetExceeded, InvalidConfig, InvalidInput
 from vdr_spark.plan import make_plan
 from vdr_spark.privacy.accounting import State
-from vdr_spark.spark.session import settings_of_spark
+from vdr_spark.spark.settings import settings_of_spark
 from vdr_spark.storage.locks import Busy, exclusive
 
 Small = Callable[..., ReleaseConfig]

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from vdr_spark.config.settings import InputSettings
 from vdr_spark.errors import InvalidInput
-from vdr_spark.pings.recompute import check_recomputable
+from vdr_spark.pings.recompute import check_recomputable, doubt_described
 
 SETTINGS = InputSettings(dataframe="trips")
 VOUCHED = InputSettings(dataframe="trips", trust_plan=True)
@@ -158,6 +158,32 @@ def test_a_plan_that_cannot_be_looked_at_needs_a_word() -> None:
     connected = SimpleNamespace(isStreaming=False)  # Spark Connect's frames have no `_jdf`
     assert "cannot be looked at" in refusal(connected)  # type: ignore[arg-type]
     check_recomputable(connected, VOUCHED)  # type: ignore[arg-type]
+
+
+HEADING = ("# Detailed Table Information", "")
+DELTA = (("Type", "MANAGED"), ("Provider", "delta"), ("Location", "s3://a/b"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "doubt"),
+    [
+        ([("id", "bigint"), ("", ""), HEADING, *DELTA], None),
+        ([HEADING, ("Type", "EXTERNAL"), ("Provider", "parquet")], None),
+        ([("# Partition Information", ""), ("# col_name", "data_type"), HEADING, *DELTA], None),
+        ([("id", "bigint")], "cannot be looked at"),  # as of a temporary view
+        ([("Type", "MANAGED"), ("Provider", "delta")], "cannot be looked at"),  # columns of these names
+        ([HEADING, ("Type", "VIEW"), ("View Text", "select 1")], "cannot be looked at"),
+        ([HEADING, ("Type", "MATERIALIZED_VIEW"), ("Provider", "delta")], "cannot be looked at"),
+        ([HEADING, ("Type", "EXTERNAL"), ("Provider", "jdbc")], "neither files nor a Delta table"),
+        ([HEADING, *DELTA, ("# Row Filter", "")], "heads `# Row Filter`"),
+        ([HEADING, *DELTA, ("Storage Properties", "[ignoreCorruptFiles=true]")], "left out"),
+    ],
+)
+def test_a_table_of_a_remote_session_is_known_by_its_description(
+    lines: list[tuple[str, str]], doubt: str | None
+) -> None:
+    found = next(doubt_described(lines), None)
+    assert found is None if doubt is None else doubt in str(found)
 
 
 def test_no_value_of_a_plan_is_repeated(pings: DataFrame) -> None:

@@ -24,8 +24,9 @@ from vdr_spark.errors import BudgetExceeded, LedgerConflict
 from vdr_spark.plan import make_plan
 from vdr_spark.privacy.accounting import Cap, Draw, Entry, State
 from vdr_spark.privacy.ledger import Ledger
+from vdr_spark.spark_errors import COMMIT_CONFLICTS
 from vdr_spark.storage.places import LedgerPlaces
-from vdr_spark.storage.tables import COMMIT_CONFLICTS, append_once
+from vdr_spark.storage.tables import append_once
 
 Small = Callable[..., ReleaseConfig]
 

@@ -118,6 +118,15 @@ def test_an_existing_session_is_used(spark: SparkSession) -> None:
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
 
 
+def test_on_databricks_a_plain_path_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABRICKS_RUNTIME_VERSION", "17.3")
+    conf = SimpleNamespace(get=lambda _key, _default: "dbfs:/")
+    spark: Any = SimpleNamespace(_jsc=SimpleNamespace(hadoopConfiguration=lambda: conf))
+    session.require_local_paths(spark, "/Volumes/a/b/c", "s3://bucket/ledger", "dbfs:/x")
+    with pytest.raises(InvalidConfig, match="Spark takes /tmp/out for dbfs:/tmp/out"):
+        session.require_local_paths(spark, "/tmp/out")
+
+
 def test_a_plain_path_is_refused_where_spark_would_look_elsewhere() -> None:
     """As on a cluster whose default is HDFS: locks and what a killed run left would be looked for in another place."""
     conf = SimpleNamespace(get=lambda _key, _default: "hdfs://name:8020")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from vdr_spark.audit.checks import CHECKS, Check
@@ -14,8 +12,12 @@ from vdr_spark.audit.subject import CannotTell, CheckFailed, Finding, Row, Subje
 from vdr_spark.collect.draws import Draws
 from vdr_spark.errors import StageMissing, VdrError
 from vdr_spark.plan import Region
+from vdr_spark.spark_errors import SPARK_ERRORS
 from vdr_spark.storage.schemas import RELEASES
 from vdr_spark.storage.tables import read_partition, read_rows
+
+# What is raised where files are damaged.
+_UNREADABLE: tuple[type[Exception], ...] = (*SPARK_ERRORS, KeyError, TypeError, ValueError)
 
 
 def audit(spark: SparkSession, draws: Draws, region: Region) -> AuditReport:
@@ -45,7 +47,7 @@ def _run(name: str, check: Check, subject: Subject) -> Finding:
         return Finding(name, None, str(reason))
     except (CheckFailed, VdrError) as problem:
         return Finding(name, False, str(problem))
-    except (PySparkException, Py4JJavaError, KeyError, TypeError, ValueError) as problem:
+    except _UNREADABLE as problem:
         return Finding(name, False, f"it could not even be looked at ({type(problem).__name__}): files are damaged")
 
 
@@ -55,5 +57,5 @@ def _published_rows(spark: SparkSession, draws: Draws, region: Region) -> list[R
     rows = read_partition(spark, plan.output.table(RELEASES.name), RELEASES, release_id)
     found = read_rows(rows) if rows is not None else []
     if not found:
-        raise StageMissing(f"release {release_id} is not published in {plan.config.output}: nothing to audit")
+        raise StageMissing(f"release {release_id} is not published in {plan.output.tables}: nothing to audit")
     return found

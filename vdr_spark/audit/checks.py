@@ -72,6 +72,10 @@ def _check_tensor(it: Subject) -> str:
         spent = find_spending(it.entries, draw_id)
         if spent is None or spent.tensor_sha256 != contents.sha256:
             raise CheckFailed(f"the stored numbers of draw {draw_id} are not those that the ledger has the SHA-256 of")
+    if not all(tensor.is_within_reach for tensor in it.draws.tensors):
+        return (
+            "whole, the numbers that were paid for; its catalog keeps the files, none could be looked for beside them"
+        )
     return "whole, one drawing, the numbers that were paid for"
 
 
@@ -95,7 +99,7 @@ def _check_cells(it: Subject) -> str:
     rows = read_partition(it.spark, output.table(CELLS.name), CELLS, release_id)
     if rows is None or rows.count() != grid.size:
         raise CheckFailed(f"the table must hold {grid.size} cells of the release, each once, and does not")
-    if checksum(*read_back(it.spark, output.root, release_id, grid)) != it.row["cells_sha256"]:
+    if checksum(*read_back(it.spark, output, release_id, grid)) != it.row["cells_sha256"]:
         raise CheckFailed("the cells in the table are not those that were published: their SHA-256 differs")
     starts = [grid.slice_start(number).timestamp() * 1e6 for number in range(grid.slices)]
     places = rows.withColumn("slice_start", F.unix_micros("slice_start"))

@@ -27,7 +27,7 @@ from vdr_spark.pings.readers import (
 from vdr_spark.plan import Plan
 from vdr_spark.spark.grid_columns import in_box_column, in_period_column
 from vdr_spark.spark.query_loggers import mute_query_loggers
-from vdr_spark.spark.session import settings_of_spark
+from vdr_spark.spark.settings import settings_of_spark
 
 _MEDIAN_ACCURACY = 1000  # of the median time: within a thousandth of the ranks
 

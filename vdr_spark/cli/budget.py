@@ -42,7 +42,6 @@ def grant(
 ) -> None:
     """Add to the dataset's budget. A decision for people to take, and on record for ever."""
     plan, amount = make_plan(open_config(conf, overrides)), _parse("epsilon", epsilon, parse_epsilon)
-    plan.require_exclusion()
     ledger = _open_ledger(plan)
     ledger.grant(plan.budget_request, amount)
     _print(ledger.account(plan.config.dataset), as_json)
@@ -59,7 +58,6 @@ def cap(
     """Limit how fast the dataset's budget may be spent, from now on. On record for ever."""
     plan, amount = make_plan(open_config(conf, overrides)), _parse("epsilon", epsilon, parse_epsilon)
     seconds = _parse("per", per, parse_seconds)
-    plan.require_exclusion()
     ledger = _open_ledger(plan)
     ledger.cap(plan.budget_request, Cap(amount, seconds))
     _print(ledger.account(plan.config.dataset), as_json)
@@ -98,17 +96,18 @@ def _read_ledger(plan: Plan) -> LedgerReader:
 
 
 def _open_ledger(plan: Plan) -> Ledger:
+    """Open the ledger to write it; refused where a second process is not kept out."""
+    from vdr_spark.collect.exclusion import check_places
     from vdr_spark.privacy.ledger import Ledger
 
-    return Ledger(_open_spark(plan), plan.ledger)
+    plan.require_exclusion()  # as far as settings tell, before Spark is started
+    spark = _open_spark(plan)
+    check_places(spark, plan)
+    return Ledger(spark, plan.ledger)
 
 
 def _open_spark(plan: Plan) -> SparkSession:
-    from vdr_spark.spark.session import require_local_paths
-
-    spark = open_spark(plan.config, "budget")
-    require_local_paths(spark, plan.ledger.table)
-    return spark
+    return open_spark(plan.config, "budget")
 
 
 def _print(account: Account, as_json: bool) -> None:

@@ -14,6 +14,7 @@ from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import EnvironmentProblem
 from vdr_spark.plan import make_plan
 from vdr_spark.spark.progress import spark_task
+from vdr_spark.spark.remote import is_remote
 from vdr_spark.spark.session import warn_about_side_channels
 
 
@@ -33,7 +34,8 @@ def run(config: ReleaseConfig, as_json: bool) -> bool:
 
 def _require_a_reader(spark: SparkSession) -> None:
     """Refuse where nobody sees what is printed but the cluster's logs, which keep it: it is exact."""
-    if spark.sparkContext.getConf().get("spark.submit.deployMode") == "cluster":
+    # A remote session's driver is elsewhere, but this process prints, where the person is.
+    if not is_remote(spark) and spark.sparkContext.getConf().get("spark.submit.deployMode") == "cluster":
         raise EnvironmentProblem(
             "spark.submit.deployMode must be client for `vdr check`, not cluster: what it prints is exact, and would "
             "be kept in the cluster's logs; use --deploy-mode client, or `Publisher.check` in a notebook"

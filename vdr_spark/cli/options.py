@@ -9,9 +9,12 @@ import typer
 
 from vdr_spark.cli.console import console, leave_on_interrupt
 from vdr_spark.config import ReleaseConfig, load_config
+from vdr_spark.plan import make_plan
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from vdr_spark.release.release import Release
 
 Conf = Annotated[Path, typer.Argument(metavar="CONF", help="The configuration, a YAML file; see conf/.")]
 Overrides = Annotated[
@@ -44,3 +47,17 @@ def open_spark(config: ReleaseConfig, app_name: str) -> SparkSession:
         spark = spark_session(config.spark, f"vdr {app_name} {config.name}")
     leave_on_interrupt()
     return spark
+
+
+def open_release(config: ReleaseConfig, region: str | None, release_id: str | None) -> Release:
+    """Read the release of a configuration, or that of an id: without Spark, unless its tables have names."""
+    plan = make_plan(config)
+    wanted = release_id or plan.release_id(plan.choose_region(region))
+    if plan.output.schema is None:
+        from vdr_spark.release.read import read_release
+
+        return read_release(config.output, wanted)
+    spark = open_spark(config, "read")
+    from vdr_spark.release.views import read_by_spark
+
+    return read_by_spark(spark, plan.output, wanted)

@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from vdr_spark.cli.console import caution, console
-from vdr_spark.cli.options import Conf, Json, Overrides, RegionName, open_config
+from vdr_spark.cli.options import Conf, Json, Overrides, RegionName, open_config, open_release
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import InvalidQuery
 from vdr_spark.grid import Box, Grid
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from vdr_spark.release.release import Release
 
 app = typer.Typer(
-    help="Ask a published release. It reads the tables without starting Spark, and costs no privacy, however often.",
+    help="Ask a published release. It costs no privacy, however often, and starts Spark only for tables by name.",
     no_args_is_help=True,
 )
 
@@ -108,10 +108,7 @@ def forecast_command(
 
 
 def _release(config: ReleaseConfig, region: str | None, release_id: str | None) -> Release:
-    from vdr_spark.release.read import read_release
-
-    plan = make_plan(config)
-    release = read_release(config.output, release_id or plan.release_id(plan.choose_region(region)))
+    release = open_release(config, region, release_id)
     if not release.protected:
         caution("this release was made with a test seed; it protects nobody")
     return release

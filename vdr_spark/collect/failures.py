@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 
-from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from vdr_spark.config.settings import InputSettings
 from vdr_spark.errors import InvalidInput, JobFailed
 from vdr_spark.pings.layouts import LAYOUTS
+from vdr_spark.spark_errors import SPARK_ERRORS
 from vdr_spark.workers import locate_in_code
 
 _EXCEPTION = re.compile(r"\b(?:java|scala|org\.apache|io\.delta|py4j|pyspark)\.[\w.]+(?:Exception|Error)\b")
@@ -48,7 +48,7 @@ def redact(problem: Exception) -> JobFailed:
     condition = problem.getCondition() if isinstance(problem, PySparkException) else None
     names = [condition, *_CONDITION.findall(text), *_EXCEPTION.findall(text), *_TASK_PROBLEM.findall(text)]
     names += [phrase for phrase in _MACHINE_PROBLEMS if phrase in text]
-    if not isinstance(problem, PySparkException | Py4JJavaError):
+    if not isinstance(problem, SPARK_ERRORS):
         names.append(f"{type(problem).__name__} {locate_in_code(problem)}")
     listed = ", ".join(dict.fromkeys(name for name in names if name)) or type(problem).__name__
     return JobFailed(

@@ -9,14 +9,11 @@ as spent, with the SHA-256 of just these numbers.
 from __future__ import annotations
 
 import hashlib
+import posixpath
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from urllib.parse import unquote
 
-from delta.tables import DeltaTable
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -24,21 +21,32 @@ from vdr_spark.collect.slice_digests import DIGEST_SCHEMA, digest_slices
 from vdr_spark.errors import DamagedTable, LedgerConflict, StageMissing
 from vdr_spark.privacy.accounting import BudgetRequest, Draw, Entry
 from vdr_spark.privacy.ledger import Ledger
+from vdr_spark.spark_errors import SPARK_ERRORS
+from vdr_spark.storage.catalog import CatalogTable
 from vdr_spark.storage.delta_files import list_files
 from vdr_spark.storage.delta_log import list_commits
 from vdr_spark.storage.files import filesystem
 from vdr_spark.storage.paths import is_local
 from vdr_spark.storage.places import OutputFolder
 from vdr_spark.storage.schemas import NOISY_SLICES
-from vdr_spark.storage.tables import append_once, create_if_missing, read_partition
+from vdr_spark.storage.tables import (
+    append_once,
+    create_if_missing,
+    find_folder,
+    find_version,
+    is_delta_table,
+    read_partition,
+)
 from vdr_spark.workers import in_worker
+
+_PARQUET = ".parquet"
 
 
 @dataclass(frozen=True)
 class Contents:
     """What one pass over the stored numbers tells of them."""
 
-    files: tuple[str, ...]
+    files: tuple[str, ...]  # or, where they are out of reach, what changes when the table does
     sha256: str  # of the slices' own SHA-256, one per line, in order
     slice_sums: tuple[int, ...]  # noisy, in units
 
@@ -49,27 +57,39 @@ class NoisyTensor:
     def __init__(self, spark: SparkSession, output: OutputFolder, draw: Draw, slices: int, ledger: Ledger) -> None:
         self.draw = draw
         self._spark, self._output, self._slices, self._ledger = spark, output, slices, ledger
+        self._found: str | None = None
+        self._place = output.table(NOISY_SLICES.name)
         self._contents: Contents | None = None
         self._spent: tuple[tuple[str, ...], Entry] | None = None
 
     @property
     def path(self) -> str:
-        """The Delta table that holds it, and those of other draws."""
-        return self._output.table(NOISY_SLICES.name)
+        """The Delta table that holds it, and those of other draws: its path or its name."""
+        return str(self._place)
 
     def rows(self) -> DataFrame | None:
         """Return the draw's rows of `noisy_slices`; None where there is no such table yet."""
-        return read_partition(self._spark, self.path, NOISY_SLICES, self.draw.draw_id)
+        return read_partition(self._spark, self._place, NOISY_SLICES, self.draw.draw_id)
 
     def is_stored(self) -> bool:
         """Whether the tensor is there, whole. One with slices missing or twice is refused, never used."""
         return self.contents() is not None
 
+    @property
+    def is_within_reach(self) -> bool:
+        """Whether the table's files can be looked at, and what does not belong there be removed."""
+        return self._table_folder() is not None
+
     def files(self) -> list[str]:
-        """Return where the Parquet files are that hold it: those Delta calls live, never the folder's listing."""
-        if is_local(self.path):
+        """Return where Parquet files are that hold it: those Delta calls live; a copy, where these are out of reach."""
+        folder = self._table_folder()
+        return self._live_files(folder) if folder is not None else self._copy_out()
+
+    def _live_files(self, table: str) -> list[str]:
+        """Return the files that Delta calls live, never the folder's listing."""
+        if is_local(table):
             with suppress(DamagedTable):  # without Spark, which takes longer to ask; in doubt it is asked
-                return list_files(self.path, draw_id=self.draw.draw_id)
+                return list_files(table, draw_id=self.draw.draw_id)
         rows = self.rows()
         if rows is None:
             return []
@@ -79,7 +99,7 @@ class NoisyTensor:
 
     def contents(self) -> Contents | None:
         """Return sums and SHA-256 of what is stored; None where nothing is."""
-        files = tuple(self.files())
+        files = self._state()
         if not files:
             return None
         if self._contents is None or self._contents.files != files:
@@ -89,7 +109,7 @@ class NoisyTensor:
     def store(self, noisy: DataFrame, units_per_ping: int, protected: bool) -> None:
         """Evaluate `noisy` once and make it readable under the draw's id, all slices at once."""
         self.remove_orphans()
-        create_if_missing(self._spark, self.path, NOISY_SLICES)
+        create_if_missing(self._spark, self._place, NOISY_SLICES)
         named = noisy.select(
             F.lit(self.draw.draw_id).alias("draw_id"),
             "slice",
@@ -98,7 +118,7 @@ class NoisyTensor:
             F.lit(protected).alias("protected"),
         )
         try:
-            append_once(named, self.path, NOISY_SLICES, f"draw:{self.draw.draw_id}")
+            append_once(named, self._place, NOISY_SLICES, f"draw:{self.draw.draw_id}")
         finally:
             self.remove_orphans()
 
@@ -134,27 +154,59 @@ class NoisyTensor:
 
         Called by every stage that touches the draw, because a task that lost a race may finish its file late.
         """
-        fs, folder = filesystem(self._folder)
+        table = self._table_folder()
+        if table is None:
+            return
+        fs, folder = filesystem(self._folder(table))
         for file in self.find_orphans():
             fs.rm_file(file)
         if fs.exists(folder) and not fs.find(folder):
             fs.rm(folder, recursive=True)
 
     def find_orphans(self) -> list[str]:
-        """Return files of this draw that no commit refers to."""
-        fs, folder = filesystem(self._folder)
+        """Return files of this draw that no commit refers to; none where the table's files are out of reach."""
+        table = self._table_folder()
+        if table is None:
+            return []
+        fs, folder = filesystem(self._folder(table))
         fs.invalidate_cache()
         if not fs.exists(folder):
             return []
-        if not DeltaTable.isDeltaTable(self._spark, self.path) and list_commits(self.path):
+        if not is_delta_table(self._spark, self._place) and list_commits(table):
             return []  # a session that looked while the table was being made may not see it: touch nothing
-        live = {unquote(file).rsplit("/", 1)[-1] for file in self.files()}
+        live = {unquote(file).rsplit("/", 1)[-1] for file in self._live_files(table)}
         names = {file: file.rsplit("/", 1)[-1].removeprefix(".").removesuffix(".crc") for file in fs.find(folder)}
         return [file for file, name in names.items() if name not in live]
 
-    @cached_property
-    def _folder(self) -> str:
-        return f"{self.path}/draw_id={self.draw.draw_id}"
+    def _folder(self, table: str) -> str:
+        return f"{table}/draw_id={self.draw.draw_id}"
+
+    def _table_folder(self) -> str | None:
+        """Return where the table's files are; None where a catalog has them, out of reach, or there are none yet."""
+        if self._found is None:
+            self._found = find_folder(self._spark, self._place)
+        return self._found
+
+    def _state(self) -> tuple[str, ...]:
+        """Return what changes whenever the stored rows may have changed; nothing where there are none."""
+        folder = self._table_folder()
+        if folder is not None:
+            return tuple(self._live_files(folder))
+        rows = self.rows()
+        if rows is None or rows.isEmpty():
+            return ()
+        assert isinstance(self._place, CatalogTable)  # a path is a folder
+        return (f"version {find_version(self._spark, self._place)} of {self.path}",)
+
+    def _copy_out(self) -> list[str]:
+        """Copy the slices, which are noisy, to where later stages can read them without Spark."""
+        rows, copy = self.rows(), self._output.noisy_copy(self.draw.draw_id)
+        if rows is None or rows.isEmpty():
+            return []
+        rows.select("slice", "counts").coalesce(1).write.mode("overwrite").parquet(copy)
+        fs, inside = filesystem(copy)
+        fs.invalidate_cache()
+        return [f"{copy}/{posixpath.basename(file)}" for file in fs.ls(inside, detail=False) if file.endswith(_PARQUET)]
 
     def _read_contents(self, files: tuple[str, ...]) -> Contents:
         rows = self.rows()
@@ -162,7 +214,7 @@ class NoisyTensor:
         digests = rows.select("slice", "counts").mapInArrow(in_worker(digest_slices), DIGEST_SCHEMA)
         try:
             found = sorted((row.slice, row.sha256, row.total) for row in digests.collect())
-        except (PySparkException, Py4JJavaError) as problem:
+        except SPARK_ERRORS as problem:
             if "FAILED_READ_FILE" not in str(problem):
                 raise
             raise self._damaged("a file of it is gone or cannot be read", "bring the folder back as it was") from None

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,6 +24,7 @@ from vdr_spark.pings.parquet_types import (
     find_column,
     open_parquet,
 )
+from vdr_spark.storage.paths import decode_uri
 from vdr_spark.workers import TaskProblem
 
 _BYTES_PER_SPLIT = 128 << 20  # as Spark would cut a file
@@ -49,14 +49,14 @@ class Split:
 
 def split_file(uri: str) -> Iterator[Split]:
     """Cut a file into splits; every row group begins in exactly one."""
-    for begin in range(0, os.path.getsize(_local_path(uri)), _BYTES_PER_SPLIT):
+    for begin in range(0, os.path.getsize(decode_uri(uri)), _BYTES_PER_SPLIT):
         yield Split(uri, begin, begin + _BYTES_PER_SPLIT)
 
 
 def read_split(split: Split, columns: dict[str, str], id_type: str) -> Iterator[pa.RecordBatch]:
     """Read the pings of a split, under our names and types; none of a file that lacks a column, as Spark would."""
     try:
-        with open_parquet(_local_path(split.uri)) as file:
+        with open_parquet(decode_uri(split.uri)) as file:
             groups = [group for group in range(file.num_row_groups) if split.begin <= _offset(file, group) < split.end]
             theirs = [name for ours in PING_COLUMNS if (name := find_column(file, columns[ours])) is not None]
             if not groups or len(theirs) < len(PING_COLUMNS):
@@ -104,7 +104,3 @@ def _floor_to_microseconds(nanoseconds: pa.Array) -> pa.Array:
 def _offset(file: pq.ParquetFile, row_group: int) -> int:
     first = file.metadata.row_group(row_group).column(0)
     return int(first.dictionary_page_offset or first.data_page_offset)
-
-
-def _local_path(uri: str) -> str:
-    return unquote(urlparse(uri).path)

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 from typing import Protocol
-from urllib.parse import urlparse
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -27,6 +26,7 @@ from vdr_spark.errors import InvalidInput
 from vdr_spark.grid import Grid
 from vdr_spark.pings.readers import NANOSECONDS_AS_NUMBERS, find_plain_columns, open_pings, to_canonical
 from vdr_spark.spark.grid_columns import inside_column
+from vdr_spark.storage.paths import is_file_uri
 from vdr_spark.workers import ArrowTask, in_worker
 
 # How Spark cuts what it hands to Python into batches: small enough that one side packs while the other unpacks.
@@ -66,7 +66,7 @@ def open_source(
     opened = open_pings(spark, settings, frame)
     columns = find_plain_columns(opened, settings) if settings.reader != "spark" else None
     files = opened.stored.inputFiles() if columns is not None else []
-    if columns is not None and all(urlparse(file).scheme == "file" for file in files):
+    if columns is not None and all(is_file_uri(file) for file in files):
         splits = tuple(split for file in files for split in split_file(file))
         return DirectSource(spark, splits, columns, _id_type(opened.columns["user_id"].dataType))
     if settings.reader == "direct":

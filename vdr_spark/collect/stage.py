@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from vdr_spark.collect.bounding import SampleKey, build_bounding
 from vdr_spark.collect.counting import count_bounded
 from vdr_spark.collect.draws import Draws
+from vdr_spark.collect.exclusion import check_places
 from vdr_spark.collect.failures import describe_failure
 from vdr_spark.collect.noise import add_noise
 from vdr_spark.collect.source import Source, open_source
@@ -17,12 +18,12 @@ from vdr_spark.collect.total import Clip
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.cost import tasks_for
 from vdr_spark.errors import InvalidConfig, LedgerConflict, VdrError
-from vdr_spark.pings.readers import ALL_FILES_OR_NONE
+from vdr_spark.pings.readers import ALL_FILES_OR_NONE, require_all_files
 from vdr_spark.plan import Plan
 from vdr_spark.privacy.accounting import State
 from vdr_spark.privacy.bill import Bill, prepare_bill
 from vdr_spark.spark.query_loggers import mute_query_loggers
-from vdr_spark.spark.session import require_local_paths, settings_of_spark
+from vdr_spark.spark.settings import read_setting, settings_of_spark
 from vdr_spark.storage.locks import exclusive
 from vdr_spark.synth.generate import is_generated
 
@@ -31,7 +32,7 @@ _STILL_RESERVED = "; the epsilon stays reserved and is not taken twice"
 
 def find_bill(spark: SparkSession, draws: Draws) -> Bill | None:
     """Return what collecting will add to what the dataset has spent before; None where there is nothing to tell."""
-    _check_places(spark, draws.plan)
+    check_places(spark, draws.plan)
     return prepare_bill(draws.ledger.entries(), draws.plan.budget_request)
 
 
@@ -43,7 +44,7 @@ def collect(spark: SparkSession, draws: Draws, frame: DataFrame | None = None) -
     taken up by the next one under the same reservation. `frame` are the pings where `input.dataframe` names them.
     """
     plan, draw_id = draws.plan, draws.plan.cells_draw.draw_id
-    _check_places(spark, plan)
+    check_places(spark, plan)
     with exclusive(
         plan.output.lock(draw_id),
         busy=f"another process is collecting draw {draw_id} right now; wait for it, then run this again",
@@ -53,19 +54,14 @@ def collect(spark: SparkSession, draws: Draws, frame: DataFrame | None = None) -
                 tensor.mark_spent(plan.budget_request)
             return False
         _refuse_seeds_over_people(plan.config)
-        with settings_of_spark(spark, ALL_FILES_OR_NONE), mute_query_loggers():
+        with settings_of_spark(spark, ALL_FILES_OR_NONE) as lacking, mute_query_loggers():
+            require_all_files(plan.config.input, lacking)
             source = open_source(spark, plan.config.input, plan.grids, frame)
             _reserve(draws)
             with _hide_data_in_failures(plan.config), settings_of_spark(spark, source.arrow_settings):
                 _draw_what_is_missing(spark, source, draws)
         draws.cells.mark_spent(plan.budget_request)
         return True
-
-
-def _check_places(spark: SparkSession, plan: Plan) -> None:
-    """Refuse places that a second process could write, or that Spark takes for others than we do."""
-    plan.require_exclusion()
-    require_local_paths(spark, plan.ledger.table, plan.output.root)
 
 
 def _reserve(draws: Draws) -> None:
@@ -145,7 +141,8 @@ def _sample_key(plan: Plan) -> SampleKey:
 
 def _partitions(spark: SparkSession, total_pings: int) -> int:
     """Return the number of tasks that bound users: by the number of pings as far as that is known."""
-    return tasks_for(total_pings, int(spark.conf.get("spark.sql.shuffle.partitions") or 200))
+    configured = read_setting(spark, "spark.sql.shuffle.partitions") or ""  # a platform may say `auto`, or nothing
+    return tasks_for(total_pings, int(configured) if configured.isdecimal() else 200)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from vdr_spark.config.values import (
     LOCATION,
     MEMORY,
     NAME,
+    SCHEMA,
     TABLE,
     Written,
     check_year,
@@ -40,6 +41,7 @@ Degrees = Annotated[float, Field(allow_inf_nan=False), Written("degrees")]
 # Paths are strings, not `pathlib`: they may be s3a://, abfss:// or a Unity Catalog volume.
 Location = Annotated[str, Field(pattern=LOCATION), Written("path or URI")]
 TableName = Annotated[str, Field(pattern=TABLE), Written("name of a table")]
+SchemaName = Annotated[str, Field(pattern=SCHEMA), Written("name of a schema, as `schema` or `catalog.schema`")]
 Memory = Annotated[str, Field(pattern=MEMORY), Written("megabytes or gigabytes, as `800m`, `12g`")]
 Jars = Annotated[
     Literal["maven", "provided"] | list[Location],

@@ -10,7 +10,7 @@ import math
 from pydantic import Field, model_validator
 
 from vdr_spark.config.denoise import DenoiseSettings
-from vdr_spark.config.kinds import Location, Name
+from vdr_spark.config.kinds import Location, Name, SchemaName
 from vdr_spark.config.privacy import PrivacySettings
 from vdr_spark.config.settings import (
     AboutSettings,
@@ -24,6 +24,7 @@ from vdr_spark.config.settings import (
     SynthSettings,
 )
 from vdr_spark.storage.paths import resolve
+from vdr_spark.storage.schemas import TABLE_NAMES
 
 _SMALLEST_CELL_M = 1.0  # metres
 _ROUNDING = 1e-6  # that edges computed from a side in metres may be off by
@@ -36,8 +37,13 @@ class ReleaseConfig(Section):
     name: Name = Field(description="of the release; begins its id")
     dataset: Name = Field(description="whose budget is spent: the same name for all releases of the same people")
     output: Location = Field(description="folder of the tables, statements, pictures and intermediate results")
+    tables: SchemaName | None = Field(
+        default=None,
+        description="schema of a catalog in which the tables have names, as on Databricks; unset: they lie in `output`",
+    )
     ledger: Location | None = Field(
-        default=None, description="table of the budget; unset: in `output`. Share one among a dataset's releases"
+        default=None,
+        description="path of the budget's table; unset: with the others. Share one among a dataset's releases",
     )
     ledger_head: Location | None = Field(
         default=None, description="a file that remembers the ledger's last entry; unset: beside it"
@@ -80,6 +86,19 @@ class ReleaseConfig(Section):
             raise ValueError(
                 f"`output` ({self.output}) must not lie in `input.path`: raw pings would lie beside releases"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _tables_apart_from_the_pings(self) -> ReleaseConfig:
+        if self.input.table is None or self.tables is None:
+            return self
+        pings = f".{self.input.table.lower()}"
+        for ours in (f".{self.tables.lower()}.{name}" for name in TABLE_NAMES):
+            if ours.endswith(pings) or pings.endswith(ours):
+                raise ValueError(
+                    f"`input.table` ({self.input.table}) has the name of a table that is written in `tables` "
+                    f"({self.tables}); name another schema, or another table in full"
+                )
         return self
 
     @model_validator(mode="after")

@@ -16,11 +16,13 @@ MOMENT_RULE = "must be a date or time such as 2020-01-07 or 2020-01-07T06:00"
 NAME = r"^[a-z0-9][a-z0-9_-]{0,62}$"
 LOCATION = r"^[^\x00-\x1f\x7f`]+$"
 TABLE = r"^[A-Za-z0-9_-]{1,255}(\.[A-Za-z0-9_-]{1,255}){0,2}$"
+SCHEMA = r"^[A-Za-z0-9_-]{1,255}(\.[A-Za-z0-9_-]{1,255})?$"
 MEMORY = r"^[0-9]+[mg]$"
 PATTERN_RULES = {
     NAME: "must be a name of small letters a-z, digits, - and _, at most 63 of them, the first a letter or a digit",
     LOCATION: "must be a path or a URI, not empty, without backticks, line breaks and other control characters",
     TABLE: "must be the name of a table, as pings, schema.pings or catalog.schema.pings, of letters, digits, - and _",
+    SCHEMA: "must be the name of a schema, as mobility or main.mobility, of letters, digits, - and _",
     MEMORY: "must be megabytes or gigabytes, such as 800m or 12g",
 }
 

@@ -7,12 +7,10 @@ costs privacy; but a slice lost or read twice would spoil a release silently, so
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import unquote
 
 import numpy as np
 import pyarrow
@@ -25,8 +23,8 @@ from vdr_spark.errors import InvalidInput, StageMissing
 from vdr_spark.grid import Grid
 from vdr_spark.plan import ReleasePlan
 from vdr_spark.storage.files import filesystem
+from vdr_spark.storage.paths import decode_uri, is_local
 
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _COLUMNS = ("slice", "counts")
 
 
@@ -70,7 +68,7 @@ def _local_copies(files: Sequence[str]) -> Iterator[list[str]]:
     with tempfile.TemporaryDirectory(prefix="vdr-slices-") as folder:
         names = [os.path.join(folder, f"{number:05d}.parquet") for number in range(len(files))]
         for file, name in zip(files, names, strict=True):
-            fs, inside = filesystem(unquote(file) if _URI.match(file) else file)
+            fs, inside = filesystem(file if is_local(file) else decode_uri(file))
             if not fs.isfile(inside):
                 raise InvalidInput(f"the table noisy_slices names a file that is not there: {file}")
             if isinstance(fs, LocalFileSystem):

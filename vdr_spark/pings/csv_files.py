@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import Column, DataFrame, DataFrameReader
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
@@ -17,6 +17,7 @@ from vdr_spark.config.settings import InputSettings
 from vdr_spark.errors import InvalidInput
 from vdr_spark.pings.csv_headers import MAX_LINE_BYTES, check_headers
 from vdr_spark.pings.layouts import CANONICAL, Layout
+from vdr_spark.storage.sql_names import quote_name
 
 # Spark ends the job at a line with more columns than its parser has room for, 20480 by default. So Hadoop skips
 # longer lines (it counts the line's end too), and there is room for every column of the others.
@@ -26,9 +27,9 @@ _LINE_LIMITS = {
 }
 
 
-def open_csv(spark: SparkSession, path: str, settings: InputSettings, layout: Layout) -> DataFrame:
+def open_csv(reader: DataFrameReader, path: str, settings: InputSettings, layout: Layout) -> DataFrame:
     """Open text files, every field as text: what the text means is decided by casts that give null, not errors."""
-    reader = spark.read.options(**{"sep": settings.separator} | layout.csv | _LINE_LIMITS)
+    reader = reader.options(**{"sep": settings.separator} | layout.csv | _LINE_LIMITS)
     if layout.fields or not settings.header:
         stored = _open_by_position(reader, layout.fields or _name_by_position(settings), path)
     else:
@@ -78,4 +79,4 @@ def _name_by_position(settings: InputSettings) -> list[str]:
 
 def column_named(name: str) -> Column:
     """Return a column by its name, whatever characters that has."""
-    return F.col("`" + name.replace("`", "``") + "`")
+    return F.col(quote_name(name))

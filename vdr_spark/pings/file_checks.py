@@ -6,12 +6,12 @@ import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
-from urllib.parse import unquote
 
 from fsspec import AbstractFileSystem
 
 from vdr_spark.errors import InvalidInput
 from vdr_spark.storage.files import filesystem
+from vdr_spark.storage.paths import decode_uri
 
 Found = TypeVar("Found")
 _FILES_AT_ONCE = 16  # each is mostly waiting for its store
@@ -21,17 +21,10 @@ def read_each(files: Sequence[str], read: Callable[[AbstractFileSystem, str], Fo
     """Apply `read` to each file at `path`, given as Spark's URIs; refuse where one cannot be reached."""
     try:
         with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
-            return list(pool.map(lambda uri: read(*filesystem(mounted_path(unquote(uri)))), files))
+            return list(pool.map(lambda uri: read(*filesystem(decode_uri(uri))), files))
     except (ImportError, OSError, EOFError, ValueError, zlib.error):
         # These would name the file, which may be named after a person.
         raise InvalidInput(
             f"input.path: a file at {path} cannot be read on the driver, where files are compared before any row is "
             "read; mend the files and the rights to read them, or install fsspec's package for their store"
         ) from None
-
-
-def mounted_path(uri: str) -> str:
-    """Return where a file is mounted: Databricks names files dbfs:/..., and mounts them under /Volumes and /dbfs."""
-    if uri.startswith("dbfs:/Volumes/"):
-        return uri.removeprefix("dbfs:")
-    return uri.replace("dbfs:/", "/dbfs/", 1) if uri.startswith("dbfs:/") else uri

@@ -13,7 +13,6 @@ from fsspec import AbstractFileSystem
 
 from vdr_spark.config.settings import InputSettings
 from vdr_spark.pings.csv_headers import MAX_LINE_BYTES, find_first_line
-from vdr_spark.pings.file_checks import mounted_path
 from vdr_spark.pings.layouts import CANONICAL, LAYOUTS
 from vdr_spark.pings.parquet_types import (
     INSTANT,
@@ -46,9 +45,8 @@ def preview_input(settings: InputSettings, is_to_be_generated: bool = False) -> 
     """Return what to mind about the input, in sentences; nothing where it looks right or only Spark can look."""
     if settings.path is None:
         return []
-    path = mounted_path(absolute(settings.path))
     try:
-        fs, inside = filesystem(path)
+        fs, inside = filesystem(absolute(settings.path))
         if not fs.exists(inside):
             return [_explain_absence(settings.path, is_to_be_generated)]
         return list(_look_at_files(fs, inside, settings))

@@ -11,9 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from delta.tables import DeltaTable
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
@@ -39,8 +37,11 @@ from vdr_spark.pings.parquet_schemas import compare_types
 from vdr_spark.pings.parquet_types import INSTANT_NS, WALL_CLOCK_NS
 from vdr_spark.pings.recompute import check_recomputable
 from vdr_spark.pings.timestamps import instant, instant_of_nanoseconds
-from vdr_spark.spark.session import settings_of_spark
+from vdr_spark.spark.settings import settings_of_spark
+from vdr_spark.spark_errors import SPARK_ERRORS
 from vdr_spark.storage.paths import absolute
+from vdr_spark.storage.sql_names import quote_full_name
+from vdr_spark.storage.tables import is_delta_table
 
 ALL_FILES_OR_NONE = {
     "spark.sql.files.ignoreCorruptFiles": "false",
@@ -48,6 +49,9 @@ ALL_FILES_OR_NONE = {
 }
 """A file that cannot be read stops the job, whatever the session says. Were it left out, and read when a task is run
 again, the bound would break."""
+
+_ALL_FILES_OPTIONS = {key.rsplit(".", 1)[-1]: value for key, value in ALL_FILES_OR_NONE.items()}
+"""The same for one reader of plain files, for platforms that let nobody change the session. Delta does not listen."""
 
 NANOSECONDS_AS_NUMBERS = {"spark.sql.legacy.parquet.nanosAsLong": "true"}
 """Without this, Spark does not read Parquet's nanoseconds, which pandas writes."""
@@ -98,6 +102,22 @@ def open_pings(spark: SparkSession, settings: InputSettings, frame: DataFrame | 
     stored = frame if frame is not None else _open_table(spark, settings)
     check_recomputable(stored, settings)
     return OpenedPings(stored, find_columns(stored, settings))
+
+
+def require_all_files(settings: InputSettings, lacking: frozenset[str]) -> None:
+    """Refuse an input of which files might be left out at times, because the platform keeps settings to itself.
+
+    Plain files are opened with options that say it again. Of tables a person can vouch for it.
+    """
+    plain_files = settings.path is not None and _format(settings, LAYOUTS[settings.layout]) != "delta"
+    unsure = sorted(lacking & ALL_FILES_OR_NONE.keys())
+    if unsure and not plain_files and not settings.trust_plan:
+        raise InvalidInput(
+            f"input: {unsure[0]} must be false while {settings.location} is read, and this Spark neither lets it be "
+            "set nor shows it. Were a damaged file left out, and read when Spark computes the rows again, people would "
+            "count with more than k pings. Read plain files (input.path), or a table by its name (input.table) with "
+            "input.trust_plan: true, by which you vouch for it"
+        )
 
 
 def to_canonical(opened: OpenedPings, settings: InputSettings) -> DataFrame:
@@ -174,9 +194,10 @@ def _text_pattern(layout: Layout, settings: InputSettings) -> str | None:
 
 def _open_table(spark: SparkSession, settings: InputSettings) -> DataFrame:
     assert settings.table is not None
-    name = ".".join(f"`{part}`" for part in settings.table.split("."))
     try:
-        return spark.table(name)
+        table = spark.table(quote_full_name(settings.table))
+        table.columns  # noqa: B018  a remote session looks only when it must answer
+        return table
     except AnalysisException as problem:
         condition = problem.getCondition() or "no reason given"
         raise InvalidInput(
@@ -201,11 +222,13 @@ def _open_stored(spark: SparkSession, path: str, settings: InputSettings, layout
     try:
         if form == "delta":
             return spark.read.format(form).load(path)
-        with settings_of_spark(spark, _FOLDERS_AS_TEXT | NANOSECONDS_AS_NUMBERS):
-            return _open_files(spark, path, settings, layout)
+        with settings_of_spark(spark, _FOLDERS_AS_TEXT | NANOSECONDS_AS_NUMBERS) as lacking:
+            stored = _open_files(spark, path, settings, layout)
+        _check_folders(stored.inputFiles(), path, told_apart=lacking.isdisjoint(_FOLDERS_AS_TEXT))
+        return stored
     except AnalysisException as problem:
         raise InvalidInput(_why_not_opened(problem, form, path)) from None
-    except (PySparkException, Py4JJavaError):
+    except SPARK_ERRORS:
         # Spark's own words may quote the file.
         raise InvalidInput(
             f"input.path: {path} cannot be opened as {form}; set input.format to what it is, "
@@ -215,15 +238,12 @@ def _open_stored(spark: SparkSession, path: str, settings: InputSettings, layout
 
 def _open_files(spark: SparkSession, path: str, settings: InputSettings, layout: Layout) -> DataFrame:
     if _format(settings, layout) == "csv":
-        stored = open_csv(spark, path, settings, layout)
-    elif DeltaTable.isDeltaTable(spark, path):
+        return open_csv(spark.read.options(**_ALL_FILES_OPTIONS), path, settings, layout)
+    if is_delta_table(spark, path):
         # The folder also holds files that Delta has retired: deleted people would come back.
         raise InvalidInput(f"{path} is a Delta table; set input.format: delta")
-    else:
-        widest = _widest(spark.read.parquet(path).schema)
-        stored = spark.read.schema(widest).parquet(path)
-    _check_folders(stored.inputFiles(), path)
-    return stored
+    widest = _widest(spark.read.options(**_ALL_FILES_OPTIONS).parquet(path).schema)
+    return spark.read.options(**_ALL_FILES_OPTIONS).schema(widest).parquet(path)
 
 
 def _widest(schema: StructType) -> StructType:
@@ -231,13 +251,22 @@ def _widest(schema: StructType) -> StructType:
     return StructType([StructField(field.name, kinds[field.name], field.nullable, field.metadata) for field in schema])
 
 
-def _check_folders(files: Sequence[str], path: str) -> None:
-    """Refuse files of which some lie in folders such as `user_id=1`, some not: Spark would silently leave these out."""
+def _check_folders(files: Sequence[str], path: str, told_apart: bool) -> None:
+    """Refuse files of which some lie in folders such as `user_id=1`, some not: Spark would silently leave these out.
+
+    And all such folders, where `user_id=1` and `user_id=01` cannot be `told_apart`.
+    """
     columns = {tuple(re.findall(r"/([^/=]+)=[^/]*(?=/)", file.lower())) for file in files}
     if len(columns) > 1:
         raise InvalidInput(
             f"input.path: either all files at {path} lie in folders called column=value, of the same columns, or none "
             "does; move those that lie elsewhere"
+        )
+    if columns - {()} and not told_apart:
+        raise InvalidInput(
+            f"input.path: the files at {path} lie in folders called column=value, and this Spark would take 1 and 01 "
+            "in their names for the same, which one must be able to switch off and here cannot "
+            f"({', '.join(_FOLDERS_AS_TEXT)}); write the pings to a table, and name that in input.table"
         )
 
 

@@ -14,21 +14,24 @@ Both hold of plans that look at one row at a time, by Spark's own deterministic 
 local rows. So the analysed plan is walked, and its operators and leaves have to be on lists of what is known as safe:
 what is unknown, or looks at several rows together (aggregates, windows, limits, distinct, subqueries, a join of a table
 with itself), is refused. Joins with other tables are taken: that these are public is the person's to mind. Where that
-is too strict, or a plan cannot be looked at (Spark Connect), a person can vouch for it with `input.trust_plan: true`.
+is too strict, a person can vouch for a plan with `input.trust_plan: true`.
+
+**Remote sessions** (Spark Connect) have no plan to look at: the client holds names, and what they stand for is the
+server's. A table that is given by its name is looked up there, and taken if it is one of files, and nothing is computed
+on the way to its rows. Views and DataFrames have to be vouched for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from py4j.java_gateway import is_instance_of
-from pyspark import SparkContext
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from vdr_spark.config.settings import InputSettings
 from vdr_spark.errors import InvalidInput
+from vdr_spark.storage.sql_names import quote_full_name
 
 _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
 _FILES = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"  # Delta's are of this kind too
@@ -45,6 +48,17 @@ _SAFE_LEAVES = frozenset(["LocalRelation", "Range", "OneRowRelation", "CTERelati
 # Deterministic in Spark's eyes, and yet another value each time: by a random initialisation vector.
 _RANDOM_ALL_THE_SAME = frozenset(["AesEncrypt"])
 _TOLERANT = ("ignorecorruptfiles", "ignoremissingfiles")  # options by which a file may be there at times
+
+# What `DESCRIBE TABLE EXTENDED` says of a table of files, on a server whose plans cannot be looked at.
+_TABLE_TYPES = frozenset(["MANAGED", "EXTERNAL"])
+_FILE_PROVIDERS = frozenset(["delta", "parquet", "orc", "avro", "csv", "json", "text", "hive"])
+# Its headings. Another one may tell of a filter or a mask that is computed, by whatever function, when rows are read.
+_PLAIN_HEADINGS = frozenset(
+    [
+        *("# col_name", "# Detailed Table Information", "# Partition Information", "# Partitioning"),
+        *("# Clustering Information", "# Metadata Columns", "# Storage Information", "# Delta Statistics Columns"),
+    ]
+)
 
 _TOGETHER = "which looks at several rows together, other people's among them"
 _EXPLANATIONS = {
@@ -80,7 +94,7 @@ def check_recomputable(frame: DataFrame, settings: InputSettings) -> None:
     if settings.trust_plan:
         return
     plan = _analysed_plan(frame)
-    found = "something that cannot be looked at (Spark Connect)" if plan is None else next(_find_doubts(plan), None)
+    found = next(_doubt_remote(frame, settings) if plan is None else _find_doubts(plan), None)
     if found is not None:
         raise InvalidInput(
             f"input: {settings.location} is computed by a plan with {found}. Computed again, as Spark does after a "
@@ -96,6 +110,35 @@ def _analysed_plan(frame: DataFrame) -> Any:
         return frame._jdf.queryExecution().analyzed()
     except (AttributeError, PySparkException):
         return None
+
+
+def _doubt_remote(frame: DataFrame, settings: InputSettings) -> Iterator[str]:
+    """Yield why what a remote session reads is not known to be safe: all but tables of files, by their names."""
+    if settings.table is None:
+        yield "something that cannot be looked at (a DataFrame over Spark Connect)"
+    else:
+        yield from doubt_described(_describe_table(frame.sparkSession, settings.table))
+
+
+def _describe_table(spark: SparkSession, name: str) -> list[tuple[str, str]]:
+    rows = spark.sql(f"DESCRIBE TABLE EXTENDED {quote_full_name(name)}").collect()
+    return [(row["col_name"] or "", row["data_type"] or "") for row in rows]
+
+
+def doubt_described(lines: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield why a table, as `DESCRIBE TABLE EXTENDED` has it, is not known to hold rows that are there and stay."""
+    headings = {name for name, _ in lines if name.startswith("#")}
+    # Columns come first, and one may be called `Type`.
+    begin = next((place for place, (name, _) in enumerate(lines) if name == "# Detailed Table Information"), len(lines))
+    said = dict(lines[begin:])
+    if said.get("Type") not in _TABLE_TYPES:
+        yield "something that cannot be looked at (a view, or another kind of table, over Spark Connect)"
+    if said.get("Provider", "").lower() not in _FILE_PROVIDERS:
+        yield "a source that is neither files nor a Delta table"
+    if unknown := headings - _PLAIN_HEADINGS:
+        yield f"what its description heads `{min(unknown)}`, of which it does not know what it does to rows"
+    if any(option in f"{said}".lower() for option in _TOLERANT):
+        yield "files of which damaged or missing ones are left out, and may be there at another time"
 
 
 def _find_doubts(plan: Any) -> Iterator[str]:
@@ -168,4 +211,7 @@ def _name(node: Any) -> str:
 
 
 def _is_a(node: Any, kind: str) -> bool:
+    from py4j.java_gateway import is_instance_of  # a remote session has no Java to ask
+    from pyspark import SparkContext
+
     return bool(is_instance_of(SparkContext._gateway, node, kind))

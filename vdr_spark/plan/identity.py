@@ -22,7 +22,7 @@ from typing import Any
 
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.config.settings import RegionSettings, Section
-from vdr_spark.storage.paths import absolute
+from vdr_spark.storage.paths import name_for_ids
 
 VERSION = 1
 DENOISING_VERSION = 1  # raised when the same settings come to give another release of the same draw
@@ -43,7 +43,7 @@ class Dependency:
 # Which pings are counted, and where what is made of them is kept: a tensor in another folder is another draw.
 PINGS = (
     Dependency("dataset", lambda c: c.dataset),
-    Dependency("input.path", lambda c: absolute(c.input.path) if c.input.path is not None else None),
+    Dependency("input.path", lambda c: name_for_ids(c.input.path) if c.input.path is not None else None),
     Dependency("input.table", lambda c: c.input.table),
     Dependency("input.dataframe", lambda c: c.input.dataframe),
     Dependency("input.layout", lambda c: c.input.layout, "vdr"),
@@ -56,8 +56,9 @@ PINGS = (
     Dependency("regions", lambda c: [[name, *_box(region)] for name, region in c.boxes]),
     Dependency("period.start", lambda c: c.period.utc(c.period.start).isoformat()),
     Dependency("period.end", lambda c: c.period.utc(c.period.end).isoformat()),
-    Dependency("output", lambda c: absolute(c.output)),
+    Dependency("output", lambda c: name_for_ids(c.output)),
     Dependency("privacy.test_seed", lambda c: c.privacy.test_seed),
+    Dependency("tables", lambda c: c.tables),
 )
 
 CELLS = (

@@ -20,7 +20,7 @@ from vdr_spark.plan import identity
 from vdr_spark.plan.contradictions import find_contradictions
 from vdr_spark.privacy.accounting import BudgetRequest, Cap, Draw
 from vdr_spark.privacy.mechanism import Noise, build_mechanism
-from vdr_spark.storage.paths import is_local
+from vdr_spark.storage.paths import holds_locks
 from vdr_spark.storage.places import LedgerPlaces, OutputFolder, ReleaseFolder
 
 
@@ -144,7 +144,8 @@ class Plan:
     def require_exclusion(self) -> None:
         """Refuse stores on which a second process cannot be kept out, unless the person declares that there is none.
 
-        A lock holds on a local disk. Elsewhere two processes could both reserve the last epsilon, or both draw.
+        A lock holds on a local disk. Elsewhere two processes could both reserve the last epsilon, or both draw. Where a
+        ledger is that has a name in a catalog, only Spark knows: `collect.exclusion` looks.
         """
         if (problem := self._second_writer()) is not None:
             raise InvalidConfig(problem)
@@ -152,7 +153,7 @@ class Plan:
     def _second_writer(self) -> str | None:
         """Return in words why a second process could get in; None where it cannot, or a person says there is none."""
         for setting, place in (("ledger", self.ledger.table), ("output", self.output.root)):
-            if not is_local(place) and not self.config.single_writer:
+            if isinstance(place, str) and not holds_locks(place) and not self.config.single_writer:
                 return (
                     f"{setting}: must be on a disk of this machine, where a second process can be kept out by a lock, "
                     f"not at {place}. If no two processes ever write there at once, say so with `single_writer: true`"
@@ -177,7 +178,17 @@ class Plan:
                 f"input: {config.input.location} must hold of each user what that user's own rows say, whatever others "
                 "do, and joins must be with public tables only; no look at a plan can tell."
             )
-        if config.ledger is None:
+        if config.tables is not None and "." not in config.tables:
+            found.append(
+                f"tables: {config.tables} names no catalog, so another session may find another ledger under it. Write "
+                "it in full, as catalog.schema."
+            )
+        if config.tables is not None and config.ledger is None and config.ledger_head is None:
+            found.append(
+                "ledger_head: not set, so what remembers the ledger's last entry lies in `output`, and another output "
+                "folder has another one. Name one for all releases that share the tables."
+            )
+        if config.ledger is None and config.tables is None:
             found.append(
                 "ledger: not set, so the ledger lies in `output` and another output folder starts another one. "
                 "Name one ledger for all releases of a dataset."
@@ -226,7 +237,7 @@ class ReleasePlan:
 
 def make_plan(config: ReleaseConfig) -> Plan:
     """Work out what a configuration comes to. Nothing is looked up and nothing is read."""
-    output = OutputFolder.at(config.output)
+    output = OutputFolder.at(config.output, config.tables)
     ledger = LedgerPlaces.at(output, config.ledger, config.ledger_head)
     return Plan(config, _regions(config), _draws(config), output, ledger)
 

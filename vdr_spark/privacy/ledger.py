@@ -10,7 +10,6 @@ predecessor, which shows edits; the ledger's head (`privacy.ledger_head`) shows 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import astuple, fields, replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -21,10 +20,11 @@ from vdr_spark.errors import BudgetExceeded, LedgerConflict
 from vdr_spark.privacy import accounting
 from vdr_spark.privacy.accounting import BudgetRequest, Cap, Draw, Entry, Posting, State
 from vdr_spark.privacy.ledger_reader import LedgerReader
+from vdr_spark.spark_errors import pass_over_conflicts
 from vdr_spark.storage.locks import exclusive
 from vdr_spark.storage.places import LedgerPlaces
 from vdr_spark.storage.schemas import LEDGER
-from vdr_spark.storage.tables import COMMIT_CONFLICTS, append_once, create_if_missing
+from vdr_spark.storage.tables import append_once, create_if_missing, find_folder
 
 _ATTEMPTS = 20  # a competitor gets in between at most once per entry it writes
 
@@ -86,7 +86,7 @@ class Ledger(LedgerReader):
 
         One decision after the other, each by a ledger that holds what the last one wrote. Returns that ledger.
         """
-        with exclusive(self._places.lock):
+        with exclusive(self._find_lock()):
             entries = self.entries()
             if entries:
                 # Its writer may have been killed before it told the head. A head that cannot be told stops us here.
@@ -118,10 +118,20 @@ class Ledger(LedgerReader):
         new = replace(draft, entry_hash=draft.hash_after(entries[-1].entry_hash if entries else ""))
         # One partition: of several, Spark would also write the first one, without a row, into a file of its own.
         frame = self._spark.createDataFrame([_to_row(new)], LEDGER.schema).coalesce(1)
-        with suppress(*COMMIT_CONFLICTS):
-            create_if_missing(self._spark, self.path, LEDGER)
-            append_once(frame, self.path, LEDGER, "ledger", version=new.sequence)
+        with pass_over_conflicts():
+            create_if_missing(self._spark, self._places.table, LEDGER)
+            append_once(frame, self._places.table, LEDGER, "ledger", version=new.sequence)
         return new
+
+    def _find_lock(self) -> str | None:
+        """Return the file that all who write this ledger lock: beside its table, so that its name leads all to one.
+
+        None where the table is in a store: `require_exclusion` has asked whether there is another writer.
+        """
+        if not isinstance(self._places.table, str):
+            create_if_missing(self._spark, self._places.table, LEDGER)  # before that a name leads nowhere
+        folder = find_folder(self._spark, self._places.table)
+        return None if folder is None else f"{folder}.lock"
 
 
 def _cap_posting(cap: Cap) -> Posting:

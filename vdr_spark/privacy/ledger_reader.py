@@ -35,12 +35,14 @@ class LedgerReader:
 
     @property
     def path(self) -> str:
-        return self._places.table
+        """Where it is, in words."""
+        return str(self._places.table)
 
     def entries(self) -> list[Entry]:
         """Return all entries in order, after checking that none was edited, taken out, put in between or cut off."""
         position = self._head.read()  # before the table: another process may write an entry in between
-        commits = list_commits(self.path)
+        table = self._places.table
+        commits = list_commits(table) if isinstance(table, str) else []  # of a name only Spark knows: read it each time
         if not commits or commits != self._verified[0]:
             entries = self._read()
             self._check_chain(entries)
@@ -78,12 +80,13 @@ class LedgerReader:
 
     def _read_rows(self) -> list[dict[str, Any]]:
         """Read the table: on a local disk without Spark, which needs a second; elsewhere or in doubt by Spark."""
-        if is_local(self.path):
+        place = self._places.table
+        if isinstance(place, str) and is_local(place):
             with suppress(DamagedTable):
-                return delta_files.read_rows(self.path)
+                return delta_files.read_rows(place)
         from vdr_spark.storage import tables
 
-        table = tables.read_table(self._open_spark(), self.path)
+        table = tables.read_table(self._open_spark(), place)
         return [] if table is None else tables.read_rows(table)
 
     def _check_chain(self, entries: Sequence[Entry]) -> None:

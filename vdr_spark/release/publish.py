@@ -73,9 +73,9 @@ def is_published(spark: SparkSession, release: ReleasePlan) -> bool:
 
 
 def _append(frame: DataFrame, release: ReleasePlan, table: Table) -> None:
-    path = release.plan.output.table(table.name)
-    create_if_missing(frame.sparkSession, path, table)
-    append_once(frame, path, table, f"release:{release.release_id}")
+    place = release.plan.output.table(table.name)
+    create_if_missing(frame.sparkSession, place, table)
+    append_once(frame, place, table, f"release:{release.release_id}")
 
 
 def _require_signal(release: ReleasePlan, signal: Signal) -> None:
@@ -96,7 +96,7 @@ def _look_at_cells(spark: SparkSession, release: ReleasePlan, signal: Signal) ->
     Of what is in the table: an earlier run may have written it, before it was killed.
     """
     denoising, refinement = read_json(release.folder.denoising), read_json(release.folder.refinement)
-    cells = read_back(spark, release.plan.output.root, release.release_id, release.grid)
+    cells = read_back(spark, release.plan.output, release.release_id, release.grid)
     return Published(
         created=datetime.now(UTC),
         model=denoising["model"] + ("+fusion" if denoising["fusion"] else ""),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +14,17 @@ from vdr_spark.errors import DamagedTable
 from vdr_spark.grid import Box, Grid
 from vdr_spark.release.choice import choose_release, no_release_yet
 from vdr_spark.release.release import Release
+from vdr_spark.storage.catalog import Place
 from vdr_spark.storage.delta_files import column_values, is_delta_table, read_batches, read_rows
-from vdr_spark.storage.paths import absolute
 from vdr_spark.storage.places import OutputFolder
 from vdr_spark.storage.schemas import CELLS, RELEASES, Table
 from vdr_spark.sum_errors import Spread, SumErrors, Total
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+CellReader = Callable[[str, Grid], tuple[Slices, Slices | None]]
+"""Reads counts and deviations of a release by its id."""
 
 CELL_COLUMNS = ("slice", "y", "x", "count", "deviation")
 
@@ -34,17 +37,22 @@ def read_release(output: str, release_id: str | None = None, region: str | None 
     fsspec know; that is untested. Memory holds the counts and deviations once, and a few batches.
     """
     row = choose_release(_release_rows(output), output, release_id, region)
+    return build_release(row, OutputFolder.at(output), lambda chosen, grid: read_cells(output, chosen, grid))
+
+
+def build_release(row: Mapping[str, Any], folder: OutputFolder, read: CellReader) -> Release:
+    """Return the release of a row of `releases`, with its cells as `read` returns them."""
     chosen = row["release_id"]
     try:
         promise = _promise(row)
         grid = _grid(row)
     except (KeyError, ValueError, TypeError) as problem:
         raise DamagedTable(
-            f"the row of release {chosen} in {table_path(output, RELEASES)} must say what was promised, and lacks "
+            f"the row of release {chosen} in {folder.table(RELEASES.name)} must say what was promised, and lacks "
             f"it ({type(problem).__name__}: {problem}); restore the table's files"
         ) from None
-    counts, deviation = read_cells(output, chosen, grid)
-    return Release(chosen, grid, counts, deviation, output=absolute(output), **promise)
+    counts, deviation = read(chosen, grid)
+    return Release(chosen, grid, counts, deviation, output=folder.root, tables=folder.schema, **promise)
 
 
 def _promise(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,12 +77,13 @@ def _grid(row: Mapping[str, Any]) -> Grid:
 
 def read_cells(output: str, release_id: str, grid: Grid) -> tuple[Slices, Slices | None]:
     """Return counts and, where there are any, deviations of a release, each (T, M, M), published or about to be."""
-    batches = read_batches(table_path(output, CELLS), CELL_COLUMNS, release_id=release_id)
-    return assemble_cells(batches, output, release_id, grid)
+    path = table_path(output, CELLS)
+    batches = read_batches(path, CELL_COLUMNS, release_id=release_id)
+    return assemble_cells(batches, path, release_id, grid)
 
 
 def assemble_cells(
-    batches: Iterable[pa.RecordBatch], output: str, release_id: str, grid: Grid
+    batches: Iterable[pa.RecordBatch], table: Place, release_id: str, grid: Grid
 ) -> tuple[Slices, Slices | None]:
     """Put a release's rows of `cells` where they belong, whoever read them; refuse all but each cell once."""
     counts, deviation = (np.full(grid.size, np.nan, dtype=np.float32) for _ in range(2))
@@ -89,7 +98,7 @@ def assemble_cells(
         deviation[cells] = column_values(batch, "deviation", np.float64)
     if rows != grid.size or np.isnan(counts).any():  # as many rows as cells, and no cell without: each once
         raise DamagedTable(
-            f"{table_path(output, CELLS)} must hold each of the {grid.size} cells of release {release_id} once, and "
+            f"{table} must hold each of the {grid.size} cells of release {release_id} once, and "
             "does not; restore its files"
         )
     return counts.reshape(grid.shape), None if np.isnan(deviation).any() else deviation.reshape(grid.shape)
@@ -103,8 +112,8 @@ def _flat_cells(batch: pa.RecordBatch, grid: Grid) -> Integers:
 
 
 def table_path(output: str, table: Table) -> str:
-    """Return where a table of an output folder is: `cells` or `releases`."""
-    return OutputFolder.at(output).table(table.name)
+    """Return the path of a table in an output folder: `cells` or `releases`."""
+    return str(OutputFolder.at(output).table(table.name))
 
 
 def _release_rows(output: str) -> list[dict[str, Any]]:

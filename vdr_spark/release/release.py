@@ -60,6 +60,7 @@ class Release:
     estimated_rmse: float | None = None  # of a cell's kept pings, from the noisy tensor alone; None: too small to tell
     sum_errors: SumErrors | None = None  # how far sums of cells are off, where the denoiser could tell
     output: str | None = None  # the folder it was read from; None: made in memory
+    tables: str | None = None  # the schema in which its tables have names, where they are not in that folder
 
     @cached_property
     def zone(self) -> ZoneInfo:
@@ -138,13 +139,14 @@ class Release:
     def to_spark(self, spark: SparkSession) -> DataFrame:
         """Return the release's rows of the table `cells`."""
         from vdr_spark.release.views import select_cells
+        from vdr_spark.storage.places import OutputFolder
 
         if self.output is None:
             raise InvalidQuery(
                 "to_spark must be asked of a release that was read from its tables, not of one made in memory; "
                 "use spark.createDataFrame(release.to_pandas())"
             )
-        return select_cells(spark, self.output, self.release_id)
+        return select_cells(spark, OutputFolder.at(self.output, self.tables), self.release_id)
 
     def _in_zone(self, moment: datetime) -> datetime:
         """Return a moment with a zone: its own, or that of the release."""

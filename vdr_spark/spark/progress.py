@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pyspark.sql import SparkSession
 
 from vdr_spark.progress import Progress, Update
+from vdr_spark.spark.remote import is_remote
 
 _POLL_SECONDS = 0.3
 _LARGEST_SHARE = 0.97  # later stages are not known yet: the bar never claims to be full
@@ -30,7 +31,7 @@ def spark_task(spark: SparkSession, progress: Progress, title: str) -> Iterator[
 
 
 def _watch(spark: SparkSession, update: Update, ended: threading.Event) -> None:
-    context = getattr(spark, "sparkContext", None)  # Spark Connect has none: the bar then just waits
+    context = None if is_remote(spark) else spark.sparkContext  # a remote session has none: the bar then just waits
     seen: dict[int, tuple[int, int]] = {}
     share = 0.0
     while context is not None and not ended.wait(_POLL_SECONDS):

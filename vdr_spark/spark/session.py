@@ -1,10 +1,11 @@
 """The one place where a Spark session comes from.
 
-Three situations, told apart by what is there:
+Four situations, told apart by what is there:
 
-* a session exists (Databricks, a notebook, a test): it is used as it is;
+* a session exists (Databricks, a notebook, a test), of this process or a remote one: it is used as it is;
+* the environment names a server of Spark Connect (SPARK_REMOTE): a session there, with the server's settings;
 * the process was started by `spark-submit`: the cluster's settings stand, Delta is switched on;
-* neither: a local session that fits this machine, with Delta's jars fetched from Maven once, or taken from
+* none of these: a local session that fits this machine, with Delta's jars fetched from Maven once, or taken from
   where `spark.delta_jars` says (`provided`, or a list of files, for machines without a way out).
 
 A local JVM writes its log to a file, so that a person sees our lines and not Ivy's.
@@ -24,16 +25,22 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import as_file, files
 from pathlib import Path
+from typing import TYPE_CHECKING
 from weakref import WeakSet
 
-from pyspark import SparkConf, SparkContext
-from pyspark.errors import PySparkRuntimeError
+from pyspark.errors import AnalysisException, PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from vdr_spark.config.settings import SparkSettings
 from vdr_spark.errors import EnvironmentProblem, InvalidConfig
+from vdr_spark.spark.remote import is_remote, names_a_server, require_same_disk
+from vdr_spark.spark.settings import read_setting
+from vdr_spark.spark_errors import SPARK_ERRORS
 from vdr_spark.storage.locks import exclusive
-from vdr_spark.storage.paths import is_local
+from vdr_spark.storage.paths import is_local, is_same_for_spark, on_databricks
+
+if TYPE_CHECKING:
+    from pyspark import SparkConf
 
 logger = logging.getLogger(__name__)
 OLDEST_JAVA = 17
@@ -51,10 +58,34 @@ _warned: WeakSet[SparkSession] = WeakSet()
 def spark_session(settings: SparkSettings | None = None, app_name: str = "vdr") -> SparkSession:
     """Return a session with Delta switched on; an existing one is taken, whatever the settings say."""
     settings = settings or SparkSettings()
-    active = SparkSession.getActiveSession()
-    spark = active or (_submitted(settings, app_name) if _under_spark_submit() else _local(settings, app_name))
+    spark = SparkSession.getActiveSession() or _start(settings, app_name)
     _require_delta(spark)
     return spark
+
+
+def _start(settings: SparkSettings, app_name: str) -> SparkSession:
+    if names_a_server():
+        return _connected(settings, app_name)
+    return _submitted(settings, app_name) if _under_spark_submit() else _local(settings, app_name)
+
+
+def _connected(settings: SparkSettings, app_name: str) -> SparkSession:
+    """Open a session on the server that SPARK_REMOTE names. What it does not let be set, PySpark says and leaves."""
+    builder = SparkSession.builder.appName(app_name)
+    for key, value in settings.conf.items():
+        builder = builder.config(key, value)
+    try:
+        return builder.getOrCreate()
+    except ImportError as problem:
+        raise EnvironmentProblem(
+            f"SPARK_REMOTE names a server of Spark Connect, and its client lacks a package ({problem.name or problem});"
+            " run: pip install vdr-spark[connect]"
+        ) from problem
+    except SPARK_ERRORS as problem:
+        raise EnvironmentProblem(
+            f"the Spark Connect server that SPARK_REMOTE names does not answer ({type(problem).__name__}); start it, "
+            "or unset SPARK_REMOTE for a session of this machine"
+        ) from problem
 
 
 def _under_spark_submit() -> bool:
@@ -64,6 +95,8 @@ def _under_spark_submit() -> bool:
 
 def _submitted(settings: SparkSettings, app_name: str) -> SparkSession:
     builder = SparkSession.builder.appName(app_name)
+    from pyspark import SparkConf, SparkContext
+
     SparkContext._ensure_initialized()  # so that the cluster's settings can be looked at
     conf = _common_conf(settings) | _wire_conf(settings, SparkConf()) | settings.conf
     for key, value in conf.items():
@@ -221,9 +254,9 @@ def warn_about_side_channels(spark: SparkSession) -> None:
 def side_channel_cautions(spark: SparkSession) -> list[str]:
     """Return what a session that others set up keeps or writes beside the tables, in sentences for the operator."""
     found = []
-    if spark.conf.get("spark.eventLog.enabled", "false") == "true":
+    if read_setting(spark, "spark.eventLog.enabled", "false") == "true":
         found.append("Spark keeps an event log here. It counts rows, exactly: let nobody but the operator read it.")
-    if spark.conf.get("spark.io.encryption.enabled", "false") != "true":
+    if read_setting(spark, "spark.io.encryption.enabled", "false") != "true":
         found.append(
             "Spark's shuffle files are not encrypted here, and they hold exact data: set spark.io.encryption.enabled, "
             "or let nobody but the operator read Spark's local folders."
@@ -236,30 +269,22 @@ def require_local_paths(spark: SparkSession, *paths: str) -> None:
 
     Locks, the ledger's head and what a killed attempt left are looked for on this machine's disk.
     """
-    context = getattr(spark, "_jsc", None)  # Spark Connect has none, and says no more
-    default = context.hadoopConfiguration().get("fs.defaultFS", "file:///") if context is not None else "file:///"
+    for path in paths:
+        if not is_same_for_spark(path):
+            raise InvalidConfig(
+                f"output, ledger: on Databricks Spark takes {path} for dbfs:{path}, and Python for a disk of the "
+                "driver; name a volume: /Volumes/catalog/schema/volume/..."
+            )
+    if is_remote(spark):
+        require_same_disk(spark, *paths)
+        return
+    default = spark._jsc.hadoopConfiguration().get("fs.defaultFS", "file:///")
     plain = [path for path in paths if is_local(path)]
-    if plain and not str(default).startswith("file:") and not _on_databricks():
+    if plain and not str(default).startswith("file:") and not on_databricks():
         raise InvalidConfig(
             f"output, ledger: {plain[0]} is a path without a store, which Spark takes for one in {default} and we for "
             f"one of this machine; write it in full, as {str(default).rstrip('/')}/..., or set fs.defaultFS to file:///"
         )
-
-
-@contextmanager
-def settings_of_spark(spark: SparkSession, settings: dict[str, str]) -> Iterator[None]:
-    """Change runtime settings of a session, for as long as a job needs them."""
-    before = {key: spark.conf.get(key, None) for key in settings}
-    for key, value in settings.items():
-        spark.conf.set(key, value)
-    try:
-        yield
-    finally:
-        for key, old in before.items():
-            if old is None:
-                spark.conf.unset(key)
-            else:
-                spark.conf.set(key, old)
 
 
 def _require_delta(spark: SparkSession) -> None:
@@ -268,10 +293,12 @@ def _require_delta(spark: SparkSession) -> None:
         f"--conf spark.sql.extensions={_DELTA_CLASS} "
         f"--conf spark.sql.catalog.spark_catalog={_DELTA_CONF['spark.sql.catalog.spark_catalog']}"
     )
-    if _DELTA_CLASS not in (spark.conf.get("spark.sql.extensions", "") or "") and not _on_databricks():
+    if on_databricks():
+        return
+    if not _knows_delta(spark):
         raise EnvironmentProblem(f"the Spark session that exists has Delta switched off. {advice}")
-    jvm = getattr(spark, "_jvm", None)
-    if jvm is not None and not _on_databricks():
+    jvm = None if is_remote(spark) else spark._jvm
+    if jvm is not None:
         loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
         try:
             loader.loadClass(_DELTA_CLASS)
@@ -279,5 +306,12 @@ def _require_delta(spark: SparkSession) -> None:
             raise EnvironmentProblem(f"Delta's jars are not on Spark's class path. {advice}") from problem
 
 
-def _on_databricks() -> bool:
-    return "DATABRICKS_RUNTIME_VERSION" in os.environ
+def _knows_delta(spark: SparkSession) -> bool:
+    """Whether Delta is switched on: by the session's settings; a remote one, which may hide them, is asked."""
+    if not is_remote(spark):
+        return _DELTA_CLASS in (spark.conf.get("spark.sql.extensions", "") or "")
+    try:
+        spark.sql("DESCRIBE DETAIL delta.`/vdr/no/such/table`")
+    except AnalysisException as problem:
+        return (problem.getCondition() or "").startswith("DELTA_")
+    return True

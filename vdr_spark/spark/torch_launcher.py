@@ -7,6 +7,8 @@ from typing import TypeVar, cast
 
 from pyspark.sql import SparkSession
 
+from vdr_spark.spark.settings import read_setting
+
 Argument = TypeVar("Argument")
 Result = TypeVar("Result")
 
@@ -28,4 +30,4 @@ def launch_with_spark(
 
 def _executors_have_gpus() -> bool:
     session = SparkSession.getActiveSession()
-    return session is not None and float(session.conf.get("spark.task.resource.gpu.amount", "0") or 0) > 0
+    return session is not None and float(read_setting(session, "spark.task.resource.gpu.amount") or 0) > 0

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from vdr_spark.errors import DamagedTable
 from vdr_spark.storage.files import filesystem
+from vdr_spark.storage.paths import file_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,7 +38,7 @@ def is_delta_table(path: str) -> bool:
 
     with _naming_damage(path):
         try:
-            with _open_table(path):
+            with _open_table(file_path(path)):
                 return True
         except TableNotFoundError:
             return False
@@ -113,6 +114,7 @@ def _naming_damage(path: str) -> Iterator[None]:
 
 def _files(path: str, partition: dict[str, str]) -> list[str]:
     """Return where the files of the table's newest version are, those of other partitions left out."""
+    path = file_path(path)
     with _open_table(path) as table:
         needed = table.protocol().min_reader_version
         if needed > _READER_VERSION:

@@ -9,12 +9,15 @@ from typing import Any
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
+from vdr_spark.storage.paths import file_path
+
 # Hadoop's names of object stores, and what fsspec calls the same stores.
 _FSSPEC_SCHEMES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfs", "wasb": "abfs"}
 
 
 def filesystem(path: str) -> tuple[fsspec.AbstractFileSystem, str]:
     """Return the file system of a path and the path in it, by Hadoop's or by fsspec's name of the store."""
+    path = file_path(path)
     scheme, separator, rest = path.partition("://")
     known = f"{_FSSPEC_SCHEMES.get(scheme, scheme)}{separator}{rest}" if separator else path
     return fsspec.core.url_to_fs(known)  # type: ignore[no-any-return]

@@ -13,6 +13,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from vdr_spark.errors import EnvironmentProblem, VdrError
+from vdr_spark.storage.paths import holds_locks
 
 _FOR_EVER = -1
 
@@ -22,12 +23,13 @@ class Busy(VdrError):
 
 
 @contextmanager
-def exclusive(path: str, busy: str | None = None) -> Iterator[None]:
+def exclusive(path: str | None, busy: str | None = None) -> Iterator[None]:
     """Hold the lock file `path`; wait for it, or raise `Busy(busy)` where a sentence is given.
 
-    The kernel lets go of it when the process dies, however it dies. Paths on object stores are not locked.
+    The kernel lets go of it when the process dies, however it dies. Without a path, or where a lock would not
+    hold, nothing is locked.
     """
-    if "://" in path:
+    if path is None or not holds_locks(path):
         yield
         return
     lock = _acquire(Path(path), busy)

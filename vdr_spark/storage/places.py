@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from dataclasses import dataclass
 
+from vdr_spark.storage.catalog import CatalogTable, Place
 from vdr_spark.storage.paths import absolute
 
 
@@ -12,7 +13,8 @@ from vdr_spark.storage.paths import absolute
 class OutputFolder:
     """The output folder of a configuration; paths only, nothing is looked up.
 
-    tables/      Delta: cells, releases, noisy_slices, and the ledger unless it has a place of its own
+    tables/      Delta: cells, releases, noisy_slices, and the ledger unless it has a place of its own; none of these
+                 where the tables have names in a schema
     work/        what one stage leaves for the next, one folder per release; all of it made from noisy counts
     statements/  the privacy statement of every release, as JSON and as a page
     pictures/    plotted from the release alone
@@ -20,37 +22,50 @@ class OutputFolder:
     """
 
     root: str
+    schema: str | None = None  # in which the tables have names, where they are not in the folder
 
     @classmethod
-    def at(cls, location: str) -> OutputFolder:
-        return cls(absolute(location))
+    def at(cls, location: str, schema: str | None = None) -> OutputFolder:
+        return cls(absolute(location), schema)
 
-    def table(self, name: str) -> str:
-        """Return the path of a Delta table: cells, releases or noisy_slices."""
-        return posixpath.join(self.root, "tables", name)
+    def table(self, name: str) -> Place:
+        """Return where a Delta table is: cells, releases or noisy_slices."""
+        return self._path("tables", name) if self.schema is None else CatalogTable(f"{self.schema}.{name}")
+
+    @property
+    def tables(self) -> str:
+        """Where the tables are, in words."""
+        return self.root if self.schema is None else f"schema {self.schema}"
 
     def work(self, release_id: str) -> ReleaseFolder:
         """Return the folder in which the stages of one release work."""
-        return ReleaseFolder(posixpath.join(self.root, "work", release_id))
+        return ReleaseFolder(self._path("work", release_id))
+
+    def noisy_copy(self, draw_id: str) -> str:
+        """Return the folder for a copy of a draw's noisy slices, where the files of the table are out of reach."""
+        return self._path("work", f"{draw_id}.noisy")
 
     def lock(self, draw_id: str) -> str:
         """Return the path of the file that is locked while a draw is made."""
-        return posixpath.join(self.root, "work", f"{draw_id}.lock")
+        return self._path("work", f"{draw_id}.lock")
 
     def statement(self, release_id: str, kind: str) -> str:
         """Return the path of a release's privacy statement: `json`, or `html`, the page."""
-        return posixpath.join(self.root, "statements", f"{release_id}.{kind}")
+        return self._path("statements", f"{release_id}.{kind}")
 
     def picture(self, name: str) -> str:
-        return posixpath.join(self.root, "pictures", name)
+        return self._path("pictures", name)
 
     def evaluation(self, name: str) -> str:
-        return posixpath.join(self.root, "evaluation", name)
+        return self._path("evaluation", name)
 
     @property
     def summary(self) -> str:
         """The demo's figures."""
-        return posixpath.join(self.root, "summary.json")
+        return self._path("summary.json")
+
+    def _path(self, *names: str) -> str:
+        return posixpath.join(self.root, *names)
 
 
 @dataclass(frozen=True)
@@ -88,15 +103,15 @@ class ReleaseFolder:
 class LedgerPlaces:
     """The ledger's table, and the file outside of it that remembers its last entry."""
 
-    table: str
+    table: Place
     head: str
 
     @classmethod
     def at(cls, output: OutputFolder, ledger: str | None = None, head: str | None = None) -> LedgerPlaces:
-        """Return the places that a configuration names, or those beside its other tables."""
-        table = absolute(ledger).rstrip("/") if ledger else output.table("ledger")
-        return cls(table, absolute(head) if head else f"{table}.head.json")
+        """Return the places that a configuration names, or those beside its other tables.
 
-    @property
-    def lock(self) -> str:
-        return f"{self.table}.lock"
+        Beside a table that has a name in a catalog no file can lie: its head is kept in the output folder.
+        """
+        table = absolute(ledger).rstrip("/") if ledger else output.table("ledger")
+        beside = table if isinstance(table, str) else posixpath.join(output.root, "ledger")
+        return cls(table, absolute(head) if head else f"{beside}.head.json")

@@ -150,3 +150,5 @@ CELLS = Table(
     },
     partition="release_id",
 )
+
+TABLE_NAMES = tuple(table.name for table in (LEDGER, NOISY_SLICES, RELEASES, CELLS))

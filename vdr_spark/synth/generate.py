@@ -17,7 +17,7 @@ from vdr_spark.config import ReleaseConfig
 from vdr_spark.config.settings import SynthSettings
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.grid import Grid
-from vdr_spark.spark.session import settings_of_spark
+from vdr_spark.spark.settings import settings_of_spark
 from vdr_spark.storage.files import exists, filesystem, read_json, write_json
 from vdr_spark.storage.paths import absolute
 from vdr_spark.synth.blocks import Population, sample_block, to_batches

@@ -18,6 +18,7 @@ from tests.release.published import write_tables
 from vdr_spark import Publisher, read_release
 from vdr_spark.config import load_config
 from vdr_spark.errors import InvalidQuery
+from vdr_spark.release.cell_source import CellsInMemory
 from vdr_spark.storage.delta_files import read_rows
 
 HEAVY = ("pyspark", "delta", "torch", "pandas", "statsmodels", "scipy", "matplotlib", "petastorm")
@@ -92,7 +93,7 @@ def test_a_configuration_means_its_own_release(
     before = capsys.readouterr().out
     (mine,) = (row["release_id"] for row in read_rows(f"{tmp_path}/out/tables/releases"))
     other = replace(read_release(f"{tmp_path}/out"), release_id="other-1", created=datetime(2030, 1, 1, tzinfo=UTC))
-    write_tables(f"{tmp_path}/out", replace(other, counts=other.counts * 2))
+    write_tables(f"{tmp_path}/out", replace(other, cells=CellsInMemory(other.counts * 2)))
     assert call("query", "range", *arguments) == 0
     assert capsys.readouterr().out == before
     assert call("query", "range", *arguments, "--release", "other-1") == 0

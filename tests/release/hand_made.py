@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from vdr_spark.grid import Box, Grid
+from vdr_spark.release.cell_source import CellsInMemory
 from vdr_spark.release.release import Release
 
 
@@ -31,4 +32,4 @@ def hand_made(
     }
     grid = Grid(box, tensor.shape[1], start, slice_seconds, tensor.shape[0])
     spread = None if deviation is None else np.asarray(deviation, dtype=np.float32)
-    return Release(grid=grid, counts=tensor, deviation=spread, **(promise | fields))  # type: ignore[arg-type]
+    return Release(grid=grid, cells=CellsInMemory(tensor, spread), **(promise | fields))  # type: ignore[arg-type]

@@ -16,9 +16,11 @@ from pyspark.sql import functions as F
 from tests.release.hand_made import hand_made
 from tests.release.published import release_row, write, write_tables
 from vdr_spark.errors import DamagedTable, InvalidQuery, StageMissing
-from vdr_spark.release.read import read_cells, read_release
+from vdr_spark.release.cell_source import EVERYTHING, CellsInMemory
+from vdr_spark.release.read import open_cells, read_release
 from vdr_spark.release.release import Release
 from vdr_spark.release.views import register_views, select_cells
+from vdr_spark.storage.places import OutputFolder
 from vdr_spark.storage.schemas import CELLS
 from vdr_spark.storage.tables import append_once, create_if_missing
 
@@ -62,8 +64,15 @@ def test_the_only_one_or_the_one_asked_for(tmp_path: Path, release: Release) -> 
     write_tables(tmp_path, release)
     assert_same(read_release(str(tmp_path)), release)
     assert read_release(str(tmp_path)).output == str(tmp_path)
-    newer = replace(release, release_id="second-2", created=datetime(2021, 1, 1, tzinfo=UTC), counts=release.counts + 1)
-    older = replace(release, release_id="third-3", created=datetime(2019, 1, 1, tzinfo=UTC), deviation=None)
+    newer = replace(
+        release,
+        release_id="second-2",
+        created=datetime(2021, 1, 1, tzinfo=UTC),
+        cells=CellsInMemory(release.counts + 1, release.deviation),
+    )
+    older = replace(
+        release, release_id="third-3", created=datetime(2019, 1, 1, tzinfo=UTC), cells=CellsInMemory(release.counts)
+    )
     write_tables(tmp_path, newer, older)
     for one in (release, newer, older):
         assert_same(read_release(str(tmp_path), one.release_id), one)
@@ -125,8 +134,8 @@ def test_a_damaged_table_is_a_sentence(tmp_path: Path, release: Release, pattern
     write_tables(tmp_path, release)
     (file,) = (tmp_path / "tables").glob(pattern)
     damage(file)
-    with pytest.raises(DamagedTable, match=r"cannot be read .*must be restored") as caught:
-        read_release(str(tmp_path))
+    with pytest.raises(DamagedTable, match=r"cannot be read .*must be restored|restore its files") as caught:
+        _ = read_release(str(tmp_path)).counts
     assert caught.value.__suppress_context__
     assert str(tmp_path / "tables" / pattern.split("/")[0]) in str(caught.value)
 
@@ -143,7 +152,7 @@ def test_cells_that_are_not_the_grids_are_refused(tmp_path: Path, release: Relea
     }[change]
     write(tmp_path, "cells", pa.Table.from_pandas(changed, preserve_index=False), partition_by=["release_id"])
     with pytest.raises(DamagedTable, match="must hold each of the 75 cells of release first-1 once"):
-        read_cells(str(tmp_path), "first-1", release.grid)
+        open_cells(str(tmp_path), "first-1", release.grid).read(EVERYTHING)
 
 
 @pytest.mark.parametrize("change", [{"epsilon": "much"}, {"statement": "{"}, {"k": None}, {"slices": None}])
@@ -172,8 +181,8 @@ def test_the_same_to_the_bit_as_by_spark(spark: SparkSession, tmp_path: Path, re
         cells = cells.select(*(F.col(name).cast(kind) for name, kind, _ in CELLS.columns)).repartition(3)
         create_if_missing(spark, f"{output}/tables/{CELLS.name}", CELLS)
         append_once(cells, f"{output}/tables/{CELLS.name}", CELLS, f"test:{number}")
-    counts, deviation = read_cells(output, release.release_id, release.grid)
-    table = select_cells(spark, output, release.release_id).orderBy("slice", "y", "x").toArrow()
+    counts, deviation = open_cells(output, release.release_id, release.grid).read(EVERYTHING)
+    table = select_cells(spark, OutputFolder.at(output), release.release_id).orderBy("slice", "y", "x").toArrow()
     assert counts.tobytes() == table.column("count").to_numpy().astype(np.float32).tobytes()
     assert deviation is not None
     assert deviation.tobytes() == table.column("deviation").to_numpy().astype(np.float32).tobytes()

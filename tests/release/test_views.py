@@ -12,7 +12,8 @@ from tests.release.hand_made import hand_made
 from tests.release.published import write, write_tables
 from vdr_spark.errors import DamagedTable, InvalidQuery, StageMissing
 from vdr_spark.release import views
-from vdr_spark.release.read import read_cells
+from vdr_spark.release.cell_source import EVERYTHING, CellsInMemory
+from vdr_spark.release.read import open_cells
 from vdr_spark.release.release import Release
 from vdr_spark.release.views import read_back, register_views
 
@@ -27,16 +28,16 @@ def release() -> Release:
 def _as_on_a_remote_store(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spark reads, as where delta-rs has no credentials."""
     monkeypatch.setattr(views, "is_local", lambda _: False)
-    monkeypatch.setattr(views, "read_cells", None)
+    monkeypatch.setattr(views, "open_cells", None)
 
 
 @pytest.mark.usefixtures("_as_on_a_remote_store")
 def test_spark_reads_back_the_same_to_the_bit(spark: SparkSession, tmp_path: Path, release: Release) -> None:
-    plain = replace(release, release_id="plain-2", deviation=None)
+    plain = replace(release, release_id="plain-2", cells=CellsInMemory(release.counts))
     write_tables(tmp_path, release, plain)
     for made in (release, plain):
         counts, deviation = read_back(spark, str(tmp_path), made.release_id, made.grid)
-        by_delta_rs = read_cells(str(tmp_path), made.release_id, made.grid)
+        by_delta_rs = open_cells(str(tmp_path), made.release_id, made.grid).read(EVERYTHING)
         assert counts.dtype == np.float32
         assert counts.tobytes() == by_delta_rs[0].tobytes() == made.counts.tobytes()
         if made.deviation is None:

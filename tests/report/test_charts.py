@@ -6,6 +6,7 @@ import pytest
 from vdr_spark.errors import StageMissing
 from vdr_spark.grid import Box
 from vdr_spark.query import forecast
+from vdr_spark.release.cell_source import CellsInMemory
 from vdr_spark.report import plot_errors, plot_forecast, plot_training
 
 PLUM, AMBER = (0x7B, 0x23, 0x82), (0xF1, 0x73, 0x1D)
@@ -63,7 +64,7 @@ def test_forecast_plot_shows_the_past_and_the_future(horizon: int, city, tmp_pat
 
 
 def test_forecast_of_a_single_slice_is_plotted(city, tmp_path, look) -> None:
-    single = replace(city, counts=city.counts[:1], grid=replace(city.grid, slices=1))
+    single = replace(city, cells=CellsInMemory(city.counts[:1]), grid=replace(city.grid, slices=1))
     plot_forecast(single, forecast(single, CENTRE, 2), f"{tmp_path}/f.png")
     assert pixels(look(f"{tmp_path}/f.png")[100:], PLUM) > 10
 

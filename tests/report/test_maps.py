@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from vdr_spark.errors import InvalidQuery
+from vdr_spark.release.cell_source import CellsInMemory
 from vdr_spark.report import maps, plot_day, plot_slices
 
 
@@ -71,7 +72,7 @@ def test_a_day_is_cut_where_the_period_begins(city, tmp_path, plotted) -> None:
 
 def test_many_short_slices_are_summed_in_groups(city, tmp_path, plotted) -> None:
     grid = replace(city.grid, slice_seconds=600, slices=144)
-    quick = replace(city, grid=grid, counts=np.tile(city.counts, (6, 1, 1)))
+    quick = replace(city, grid=grid, cells=CellsInMemory(np.tile(city.counts, (6, 1, 1))))
     plot_day(quick, date(2020, 1, 7), f"{tmp_path}/a.png")
     assert plotted["titles"] == [f"{hour:02}:00 – {(hour + 1) % 24:02}:00" for hour in range(6, 24)]
     np.testing.assert_allclose(plotted["layers"][1], quick.counts[6:12].sum(axis=0))
@@ -80,7 +81,7 @@ def test_many_short_slices_are_summed_in_groups(city, tmp_path, plotted) -> None
 def test_a_day_of_25_hours_has_25_panels(city, tmp_path, plotted) -> None:
     start = datetime(2020, 11, 1, 0, tzinfo=UTC)
     grid = replace(city.grid, slice_seconds=3600, start=start, slices=48)
-    autumn = replace(city, grid=grid, counts=np.tile(city.counts, (2, 1, 1)))
+    autumn = replace(city, grid=grid, cells=CellsInMemory(np.tile(city.counts, (2, 1, 1))))
     plot_day(autumn, date(2020, 11, 1), f"{tmp_path}/a.png", "America/Chicago")
     assert len(plotted["titles"]) == 25
     assert plotted["titles"][:3] == ["00:00 – 01:00", "01:00 – 01:00", "01:00 – 02:00"]

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime
 import numpy as np
 import pytest
 
+from vdr_spark.release.cell_source import CellsInMemory
 from vdr_spark.report import draw_release, release_maps
 
 CHICAGO = {"exact": {"timezone": "America/Chicago"}}
@@ -46,7 +47,7 @@ def test_slices_from_the_quietest_to_the_busiest_in_order_of_time(city, tmp_path
 
 
 def test_a_release_of_one_slice(city) -> None:
-    assert release_maps.choose_slices(replace(city, counts=city.counts[:1])) == [0]
+    assert release_maps.choose_slices(replace(city, cells=CellsInMemory(city.counts[:1]))) == [0]
 
 
 def test_slices_are_added_up_and_errors_as_variances(city, tmp_path, plotted) -> None:
@@ -62,8 +63,10 @@ def test_the_busiest_day_is_one_of_the_releases_zone(city) -> None:
     counts = city.counts.copy()
     counts[7] += 1e4  # from 2020-01-08 03:00 UTC: the evening before in Chicago
     assert city.grid.slice_start(7) == datetime(2020, 1, 8, 3, tzinfo=UTC)
-    assert release_maps.find_busiest_day(replace(city, counts=counts)) == date(2020, 1, 8)
-    assert release_maps.find_busiest_day(replace(city, counts=counts, statement=CHICAGO)) == date(2020, 1, 7)
+    assert release_maps.find_busiest_day(replace(city, cells=CellsInMemory(counts))) == date(2020, 1, 8)
+    assert release_maps.find_busiest_day(replace(city, cells=CellsInMemory(counts), statement=CHICAGO)) == date(
+        2020, 1, 7
+    )
 
 
 def test_maps_of_an_unprotected_release_are_marked(city, tmp_path, look) -> None:

@@ -64,7 +64,8 @@ def nearest_hotspot(
     grid = release.grid
     row, column = _cell_of_place(grid, lat, lon)
     number = _slice_number(grid, moment)
-    counts = release.counts[number].astype(np.float64)  # (M, M)
+    counts, deviation = release.part((slice(number, number + 1), slice(None), slice(None)))
+    counts = counts[0].astype(np.float64)  # (M, M)
     least = _default_threshold(counts) if threshold is None else _check_threshold(threshold)
     y, x, metres = _closest(counts, least, (row, column), grid.cell_metres, within_m)
     return Hotspot(
@@ -75,7 +76,7 @@ def nearest_hotspot(
         slice=number,
         slice_start=grid.slice_start(number),
         count=float(counts[y, x]),
-        deviation=None if release.deviation is None else float(release.deviation[number, y, x]),
+        deviation=None if deviation is None else float(deviation[0, y, x]),
         distance_m=metres,
         threshold=least,
         protected=release.protected,

@@ -64,10 +64,11 @@ def range_count(release: Release, box: Box, start: datetime | None = None, end: 
     """
     rows, columns = cover_box(release.grid, box)
     since, until, slices = cover_period(release.grid, start, end)
-    count = _weighted_sum(release.counts, slices, rows, columns, power=1)
+    counts, deviations = release.part((slices.cells, rows.cells, columns.cells))
+    count = _weighted_sum(counts, slices, rows, columns, power=1)
     deviation = None
-    if release.deviation is not None:
-        own = _weighted_sum(release.deviation, slices, rows, columns, power=2)
+    if deviations is not None:
+        own = _weighted_sum(deviations, slices, rows, columns, power=2)
         deviation = math.sqrt(own)
         if release.sum_errors is not None:
             covered = [float(axis.shares.sum()) for axis in (slices, rows, columns)]
@@ -77,9 +78,9 @@ def range_count(release: Release, box: Box, start: datetime | None = None, end: 
 
 
 def _weighted_sum(tensor: Slices, slices: AxisCover, rows: AxisCover, columns: AxisCover, power: int) -> float:
-    """Return the sum of (share x value) ** power over the covered cells."""
+    """Return the sum of (share x value) ** power over the covered cells, which the tensor holds."""
     total = 0.0
-    for share, layer in zip(slices.shares, tensor[slices.cells, rows.cells, columns.cells], strict=True):
+    for share, layer in zip(slices.shares, tensor, strict=True):
         values = layer.astype(np.float64) ** power  # one slice at a time: the tensor may be large
         total += float(share**power * (rows.shares**power @ values @ columns.shares**power))
     return total

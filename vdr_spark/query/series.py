@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 def box_deviation(release: Release, box: Box) -> Floats | None:
     """Return one standard deviation of each of them; None where the release carries no error bars. (T,)"""
-    if release.deviation is None:
-        return None
     rows, columns = cover_box(release.grid, box)
-    layers = release.deviation[:, rows.cells, columns.cells]
+    layers = release.part((slice(None), rows.cells, columns.cells))[1]
+    if layers is None:
+        return None
     own = np.array([rows.shares**2 @ layer.astype(np.float64) ** 2 @ columns.shares**2 for layer in layers])
     if release.sum_errors is None:
         plain: Floats = np.sqrt(own)
@@ -32,5 +32,5 @@ def box_deviation(release: Release, box: Box) -> Floats | None:
 def box_series(release: Release, box: Box) -> Floats:
     """Return the released pings of a box in every slice, cut cells by their covered share. (T,)"""
     rows, columns = cover_box(release.grid, box)
-    layers = release.counts[:, rows.cells, columns.cells]
+    layers, _ = release.part((slice(None), rows.cells, columns.cells))
     return np.array([rows.shares @ layer.astype(np.float64) @ columns.shares for layer in layers])

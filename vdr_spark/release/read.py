@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
-from vdr_spark.arrays import Integers, Slices
 from vdr_spark.errors import DamagedTable
 from vdr_spark.grid import Box, Grid
+from vdr_spark.release.cell_source import CellSource
 from vdr_spark.release.choice import choose_release, no_release_yet
 from vdr_spark.release.release import Release
-from vdr_spark.storage.catalog import Place
-from vdr_spark.storage.delta_files import column_values, is_delta_table, read_batches, read_rows
+from vdr_spark.release.stored_cells import StoredCells
+from vdr_spark.storage.delta_files import is_delta_table, read_rows
 from vdr_spark.storage.places import OutputFolder
 from vdr_spark.storage.schemas import CELLS, RELEASES, Table
 from vdr_spark.sum_errors import Spread, SumErrors, Total
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-CellReader = Callable[[str, Grid], tuple[Slices, Slices | None]]
-"""Reads counts and deviations of a release by its id."""
-
-CELL_COLUMNS = ("slice", "y", "x", "count", "deviation")
+CellOpener = Callable[[str, Grid], CellSource]
+"""Opens the cells of a release by its id."""
 
 
 def read_release(output: str, release_id: str | None = None, region: str | None = None) -> Release:
@@ -34,14 +27,19 @@ def read_release(output: str, release_id: str | None = None, region: str | None 
 
     Where several could be meant it is refused, with a list of them: see `vdr_spark.release.choice`.
     The folder may be a URI of an object store, with credentials in the environment variables that deltalake and
-    fsspec know; that is untested. Memory holds the counts and deviations once, and a few batches.
+    fsspec know; that is untested. Cells are read when they are asked for, as far as a question needs them.
     """
     row = choose_release(_release_rows(output), output, release_id, region)
-    return build_release(row, OutputFolder.at(output), lambda chosen, grid: read_cells(output, chosen, grid))
+    return build_release(row, OutputFolder.at(output), lambda chosen, grid: open_cells(output, chosen, grid))
 
 
-def build_release(row: Mapping[str, Any], folder: OutputFolder, read: CellReader) -> Release:
-    """Return the release of a row of `releases`, with its cells as `read` returns them."""
+def open_cells(output: str, release_id: str, grid: Grid) -> StoredCells:
+    """Return the cells of a release in the files of an output folder's table, published or about to be."""
+    return StoredCells(table_path(output, CELLS), release_id, grid)
+
+
+def build_release(row: Mapping[str, Any], folder: OutputFolder, open_source: CellOpener) -> Release:
+    """Return the release of a row of `releases`, with its cells from where `open_source` finds them."""
     chosen = row["release_id"]
     try:
         promise = _promise(row)
@@ -51,8 +49,7 @@ def build_release(row: Mapping[str, Any], folder: OutputFolder, read: CellReader
             f"the row of release {chosen} in {folder.table(RELEASES.name)} must say what was promised, and lacks "
             f"it ({type(problem).__name__}: {problem}); restore the table's files"
         ) from None
-    counts, deviation = read(chosen, grid)
-    return Release(chosen, grid, counts, deviation, output=folder.root, tables=folder.schema, **promise)
+    return Release(chosen, grid, open_source(chosen, grid), output=folder.root, tables=folder.schema, **promise)
 
 
 def _promise(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -73,42 +70,6 @@ def _sum_errors(row: Mapping[str, Any]) -> SumErrors | None:
 def _grid(row: Mapping[str, Any]) -> Grid:
     box = Box(row["south"], row["west"], row["north"], row["east"])
     return Grid(box, row["cells_per_side"], row["period_start"], row["slice_seconds"], row["slices"])
-
-
-def read_cells(output: str, release_id: str, grid: Grid) -> tuple[Slices, Slices | None]:
-    """Return counts and, where there are any, deviations of a release, each (T, M, M), published or about to be."""
-    path = table_path(output, CELLS)
-    batches = read_batches(path, CELL_COLUMNS, release_id=release_id)
-    return assemble_cells(batches, path, release_id, grid)
-
-
-def assemble_cells(
-    batches: Iterable[pa.RecordBatch], table: Place, release_id: str, grid: Grid
-) -> tuple[Slices, Slices | None]:
-    """Put a release's rows of `cells` where they belong, whoever read them; refuse all but each cell once."""
-    counts, deviation = (np.full(grid.size, np.nan, dtype=np.float32) for _ in range(2))
-    rows = 0
-    for batch in batches:
-        try:
-            cells = _flat_cells(batch, grid)
-        except ValueError:  # a place outside the grid, or none
-            break
-        rows += len(cells)
-        counts[cells] = column_values(batch, "count", np.float64)
-        deviation[cells] = column_values(batch, "deviation", np.float64)
-    if rows != grid.size or np.isnan(counts).any():  # as many rows as cells, and no cell without: each once
-        raise DamagedTable(
-            f"{table} must hold each of the {grid.size} cells of release {release_id} once, and "
-            "does not; restore its files"
-        )
-    return counts.reshape(grid.shape), None if np.isnan(deviation).any() else deviation.reshape(grid.shape)
-
-
-def _flat_cells(batch: pa.RecordBatch, grid: Grid) -> Integers:
-    """Return the flat cell number `(slice * M + y) * M + x` of each row; `ValueError` where one lies outside."""
-    axes = tuple(column_values(batch, name, np.int32) for name in ("slice", "y", "x"))
-    flat: Integers = np.ravel_multi_index(axes, grid.shape)
-    return flat
 
 
 def table_path(output: str, table: Table) -> str:

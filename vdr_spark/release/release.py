@@ -29,6 +29,7 @@ from vdr_spark.query import (
 from vdr_spark.query.range_counts import Boxes, Moments
 from vdr_spark.query.summed_areas import SummedAreas
 from vdr_spark.query.wording import format_moment
+from vdr_spark.release.cell_source import EVERYTHING, CellSource, Part
 from vdr_spark.sum_errors import SumErrors
 
 if TYPE_CHECKING:
@@ -47,8 +48,7 @@ class Release:
 
     release_id: str
     grid: Grid
-    counts: Slices  # (T, M, M)
-    deviation: Slices | None  # (T, M, M), where the model gives one
+    cells: CellSource  # counts and deviations; see `counts`, `deviation`, `part`
     protected: bool  # false: made with a test seed, protects nobody
     epsilon: Fraction  # privacy loss of the draw behind it, exact, for a user with their whole history
     k: int  # pings kept of each user
@@ -61,6 +61,27 @@ class Release:
     sum_errors: SumErrors | None = None  # how far sums of cells are off, where the denoiser could tell
     output: str | None = None  # the folder it was read from; None: made in memory
     tables: str | None = None  # the schema in which its tables have names, where they are not in that folder
+
+    @cached_property
+    def _all(self) -> tuple[Slices, Slices | None]:
+        return self.cells.read(EVERYTHING)
+
+    @property
+    def counts(self) -> Slices:
+        """All counts, which are read when they are first asked for. (T, M, M)"""
+        return self._all[0]
+
+    @property
+    def deviation(self) -> Slices | None:
+        """All error bars, one standard deviation, where the model gives them. (T, M, M)"""
+        return self._all[1]
+
+    def part(self, part: Part) -> tuple[Slices, Slices | None]:
+        """Return counts and error bars of some slices, rows and columns; of what is on disk, little else is read."""
+        if "_all" in vars(self):
+            counts, deviation = self._all
+            return counts[part], None if deviation is None else deviation[part]
+        return self.cells.read(part)
 
     @cached_property
     def zone(self) -> ZoneInfo:

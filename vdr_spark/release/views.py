@@ -7,9 +7,11 @@ from pyspark.sql import functions as F
 
 from vdr_spark.arrays import Slices
 from vdr_spark.grid import Grid
+from vdr_spark.release.cell_source import EVERYTHING, CellsInMemory
 from vdr_spark.release.choice import choose_release, no_release_yet
-from vdr_spark.release.read import CELL_COLUMNS, assemble_cells, build_release, read_cells
+from vdr_spark.release.read import build_release, open_cells
 from vdr_spark.release.release import Release
+from vdr_spark.release.stored_cells import COLUMNS, assemble_cells
 from vdr_spark.storage.paths import is_local
 from vdr_spark.storage.places import OutputFolder
 from vdr_spark.storage.schemas import CELLS, RELEASES
@@ -27,8 +29,8 @@ def read_back(spark: SparkSession, folder: OutputFolder, release_id: str, grid: 
     On a local disk without Spark; elsewhere, and by a table's name, by Spark, whose credentials wrote it.
     """
     if folder.schema is None and is_local(folder.root):
-        return read_cells(folder.root, release_id, grid)
-    cells = select_cells(spark, folder, release_id).select(*CELL_COLUMNS).toArrow()
+        return open_cells(folder.root, release_id, grid).read(EVERYTHING)
+    cells = select_cells(spark, folder, release_id).select(*COLUMNS).toArrow()
     return assemble_cells(cells.to_batches(), folder.table(CELLS.name), release_id, grid)
 
 
@@ -38,7 +40,7 @@ def read_by_spark(
     """Return a release as `read_release` does, through Spark: of tables whose files a catalog keeps to itself."""
     rows = read_rows(_published(spark, folder))
     row = choose_release(rows, folder.tables, release_id, region)
-    return build_release(row, folder, lambda chosen, grid: read_back(spark, folder, chosen, grid))
+    return build_release(row, folder, lambda chosen, grid: CellsInMemory(*read_back(spark, folder, chosen, grid)))
 
 
 def register_views(

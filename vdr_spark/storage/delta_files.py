@@ -24,9 +24,10 @@ from vdr_spark.storage.paths import file_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
     from deltalake import DeltaTable
 
-Number = TypeVar("Number", np.int32, np.float64)
+Number = TypeVar("Number", np.int32, np.float32, np.float64)
 
 _READER_VERSION = 1  # files as they are; beyond it rows may be masked or columns renamed, and we would read nonsense
 _ROWS_PER_BATCH = 1 << 18
@@ -36,7 +37,7 @@ def is_delta_table(path: str) -> bool:
     """Return whether a Delta table was committed at an absolute path or a URI."""
     from deltalake.exceptions import TableNotFoundError
 
-    with _naming_damage(path):
+    with naming_damage(path):
         try:
             with _open_table(file_path(path)):
                 return True
@@ -49,7 +50,7 @@ def read_batches(path: str, columns: Sequence[str] | None = None, **partition: s
 
     One batch at a time: memory holds a few of them, never the table. `DamagedTable` where it cannot be read.
     """
-    with _naming_damage(path):
+    with naming_damage(path):
         for file in _files(path, partition):
             yield from _read_file(file, columns)
 
@@ -65,7 +66,7 @@ def list_files(path: str, **partition: str) -> list[str]:
     """Return where the live files of a table are, of one partition where it is named; none where there is no table."""
     if not is_delta_table(path):
         return []
-    with _naming_damage(path):
+    with naming_damage(path):
         return sorted(_files(path, partition))
 
 
@@ -98,7 +99,7 @@ def _to_utc(row: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def _naming_damage(path: str) -> Iterator[None]:
+def naming_damage(path: str) -> Iterator[None]:
     """Turn what libraries say of torn, missing or foreign files into a sentence that quotes none of them."""
     import pyarrow as pa
     from deltalake.exceptions import DeltaError
@@ -148,11 +149,18 @@ def _open_table(path: str) -> Iterator[DeltaTable]:
         yield DeltaTable(plain)
 
 
-def _read_file(file: str, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+@contextmanager
+def open_file(file: str) -> Iterator[pq.ParquetFile]:
+    """Open a Parquet file of a table, on a local disk or in a store."""
     import pyarrow.parquet as pq
 
     fs, inside = filesystem(file)
     source = nullcontext(inside) if isinstance(fs, LocalFileSystem) else fs.open(inside, "rb")
     # Spark writes nanoseconds, for which Python has no type.
     with source as content, pq.ParquetFile(content, coerce_int96_timestamp_unit="us") as parquet:
+        yield parquet
+
+
+def _read_file(file: str, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+    with open_file(file) as parquet:
         yield from parquet.iter_batches(_ROWS_PER_BATCH, columns=None if columns is None else list(columns))

@@ -74,6 +74,19 @@ def release_table(folder: Path) -> dict[str, Any]:
     }
 
 
+def count_users_in_folders(folder: Path) -> int:
+    """Two users whose folders a careless reader would take for one."""
+    pings = configure(folder).region.box.centre  # type: ignore[union-attr]
+    for user in ("1", "01"):
+        place = folder / "folders" / f"user_id={user}"
+        place.mkdir(parents=True)
+        (place / "pings.csv").write_text(f"lat,lon,ts\n{pings[0]},{pings[1]},2020-01-07T12:00:00Z\n")
+    settings = configure(folder).model_dump(mode="json", by_alias=True, exclude_none=True)
+    pings_input = {"path": f"{folder}/folders", "format": "csv"}
+    report = Publisher(ReleaseConfig(**settings | {"input": pings_input, "synth": None})).check()
+    return report.measured.per_user.users
+
+
 def refuse(folder: Path) -> dict[str, str]:
     """What must be refused, in its words."""
     spark = SparkSession.active()
@@ -123,5 +136,10 @@ def refusal(act: Callable[[], object]) -> str:
 
 if __name__ == "__main__":
     place = Path(sys.argv[1])
-    told = {"files": release_files(place), "table": release_table(place), "refused": refuse(place)}
+    told = {
+        "files": release_files(place),
+        "table": release_table(place),
+        "refused": refuse(place),
+        "users": count_users_in_folders(place),
+    }
     print(json.dumps(told))

@@ -83,6 +83,15 @@ class OpenedPings:
     time_sorts: frozenset[str] = frozenset()  # how Parquet files keep `ts` (`parquet_types`); empty for other formats
 
 
+def reading_settings(settings: InputSettings) -> dict[str, str]:
+    """Return Spark's settings for as long as pings are opened and read.
+
+    Not while they are opened only: a remote session looks at files again whenever it computes something of them.
+    """
+    of_files = {} if settings.path is None else _FOLDERS_AS_TEXT | NANOSECONDS_AS_NUMBERS
+    return ALL_FILES_OR_NONE | of_files
+
+
 def read_pings(spark: SparkSession, settings: InputSettings, frame: DataFrame | None = None) -> DataFrame:
     """Return the pings that `settings` describe: `user_id` (string or integer), `lat`, `lon` double, `ts` timestamp.
 

@@ -143,6 +143,7 @@ def test_names_of_folders_are_text_while_they_are_read(told: dict[str, Any]) -> 
         ("temporary view", "something that cannot be looked at (a view"),
         ("no table", "InvalidInput: input.table: there is no table or view no_such.table"),
         ("nothing there", "InvalidInput: input.path: there is nothing at"),
+        ("no Delta table", "is no Delta table; set input.format"),
         ("damaged file", "cannot be read: it is damaged"),
         ("frame", "something that cannot be looked at (a DataFrame over Spark Connect)"),
         ("vouched frame", "done"),

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from tests.plans import collect, draws_of, ledger_of, request_of, stored_noise
 from vdr_spark import Publisher, register_views
+from vdr_spark.cli.options import open_release
 from vdr_spark.collect import exclusion, noisy_tensor
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import BudgetExceeded, InvalidConfig, StageMissing
@@ -59,6 +60,7 @@ def test_a_release_into_named_tables(spark: SparkSession, schema: str, small_con
     assert {finding.check for finding in publisher.audit().findings if finding.holds is not True} == {"protected"}
     assert release.to_spark(spark).count() == release.counts.size
     assert spark.table(f"{schema}.cells").where(f"release_id = '{release.release_id}'").count() == release.counts.size
+    assert (open_release(config, None, None).counts == release.counts).all()  # as `vdr query` and `vdr draw` do
     register_views(spark, config.output, tables=schema)
     assert spark.table("cells").count() == release.counts.size
     assert states(spark, config) == ["granted", "reserved", "spent"]

@@ -17,6 +17,7 @@ from tests.conftest import ROOT, small_overrides
 from vdr_spark import Publisher
 from vdr_spark.config import ReleaseConfig, load_config
 from vdr_spark.errors import VdrError
+from vdr_spark.plan import make_plan
 from vdr_spark.query import Answer
 from vdr_spark.release.release import Release
 from vdr_spark.release.views import register_views
@@ -74,6 +75,19 @@ def release_table(folder: Path) -> dict[str, Any]:
     }
 
 
+def count_users_in_folders(folder: Path) -> int:
+    """Two users whose folders a careless reader would take for one."""
+    lat, lon = make_plan(configure(folder)).grids[0].box.centre
+    for user in ("1", "01"):
+        place = folder / "folders" / f"user_id={user}"
+        place.mkdir(parents=True)
+        (place / "pings.csv").write_text(f"lat,lon,ts\n{lat},{lon},2020-01-07T12:00:00Z\n")
+    settings = configure(folder).model_dump(mode="json", by_alias=True, exclude_none=True)
+    pings_input = {"path": f"{folder}/folders", "format": "csv"}
+    report = Publisher(ReleaseConfig(**settings | {"input": pings_input, "synth": None})).check()
+    return report.measured.per_user.total_users
+
+
 def refuse(folder: Path) -> dict[str, str]:
     """What must be refused, in its words."""
     spark = SparkSession.active()
@@ -95,6 +109,7 @@ def refuse(folder: Path) -> dict[str, str]:
         "temporary view": refusal(release(table="connect_temporary")),
         "no table": refusal(release(table="no_such.table")),
         "nothing there": refusal(release(path=f"{folder}/nothing")),
+        "no Delta table": refusal(release(path=f"{folder}/pings", format="delta")),
         "damaged file": refusal(release(path=f"{folder}/damaged")),
         "frame": refusal(collecting(frame)),
         "vouched frame": refusal(collecting(vouched)),
@@ -123,5 +138,6 @@ def refusal(act: Callable[[], object]) -> str:
 
 if __name__ == "__main__":
     place = Path(sys.argv[1])
-    told = {"files": release_files(place), "table": release_table(place), "refused": refuse(place)}
+    told: dict[str, Any] = {"files": release_files(place), "table": release_table(place), "refused": refuse(place)}
+    told["users"] = count_users_in_folders(place)
     print(json.dumps(told))

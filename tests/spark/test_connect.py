@@ -131,6 +131,11 @@ def test_a_table_by_its_name_is_released_once(told: dict[str, Any]) -> None:
     assert table["spent"] == table["of"]
 
 
+def test_names_of_folders_are_text_while_they_are_read(told: dict[str, Any]) -> None:
+    """A remote session looks at the files again when it computes, after they were opened."""
+    assert told["users"] == 2
+
+
 @pytest.mark.parametrize(
     ("what", "words"),
     [
@@ -138,6 +143,7 @@ def test_a_table_by_its_name_is_released_once(told: dict[str, Any]) -> None:
         ("temporary view", "something that cannot be looked at (a view"),
         ("no table", "InvalidInput: input.table: there is no table or view no_such.table"),
         ("nothing there", "InvalidInput: input.path: there is nothing at"),
+        ("no Delta table", "is no Delta table; set input.format"),
         ("damaged file", "cannot be read: it is damaged"),
         ("frame", "something that cannot be looked at (a DataFrame over Spark Connect)"),
         ("vouched frame", "done"),

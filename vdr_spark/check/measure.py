@@ -17,11 +17,10 @@ from vdr_spark.collect.failures import describe_failure
 from vdr_spark.errors import VdrError
 from vdr_spark.pings.layouts import CANONICAL
 from vdr_spark.pings.readers import (
-    ALL_FILES_OR_NONE,
-    NANOSECONDS_AS_NUMBERS,
     OpenedPings,
     canonical_columns,
     open_pings,
+    reading_settings,
     stored_columns,
 )
 from vdr_spark.plan import Plan
@@ -97,7 +96,7 @@ def measure(spark: SparkSession, plan: Plan, frame: DataFrame | None = None) -> 
     """Read all pings twice, once for the rows and once for the users, and return what they are like."""
     settings = plan.config.input
     try:
-        with mute_query_loggers(), settings_of_spark(spark, ALL_FILES_OR_NONE | NANOSECONDS_AS_NUMBERS):
+        with mute_query_loggers(), settings_of_spark(spark, reading_settings(settings)):
             opened = open_pings(spark, settings, frame)
             rows = _select_rows(opened, canonical_columns(opened, settings))
             return _measure(rows, opened, plan)

@@ -18,7 +18,7 @@ from vdr_spark.collect.total import Clip
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.cost import tasks_for
 from vdr_spark.errors import InvalidConfig, LedgerConflict, VdrError
-from vdr_spark.pings.readers import ALL_FILES_OR_NONE, require_all_files
+from vdr_spark.pings.readers import reading_settings, require_all_files
 from vdr_spark.plan import Plan
 from vdr_spark.privacy.accounting import State
 from vdr_spark.privacy.bill import Bill, prepare_bill
@@ -54,7 +54,7 @@ def collect(spark: SparkSession, draws: Draws, frame: DataFrame | None = None) -
                 tensor.mark_spent(plan.budget_request)
             return False
         _refuse_seeds_over_people(plan.config)
-        with settings_of_spark(spark, ALL_FILES_OR_NONE) as lacking, mute_query_loggers():
+        with settings_of_spark(spark, reading_settings(plan.config.input)) as lacking, mute_query_loggers():
             require_all_files(plan.config.input, lacking)
             source = open_source(spark, plan.config.input, plan.grids, frame)
             _reserve(draws)

@@ -13,14 +13,15 @@ from pyspark.sql import functions as F
 from vdr_spark.arrays import Slices
 from vdr_spark.config.settings import InputSettings
 from vdr_spark.grid import Grid
-from vdr_spark.pings.readers import read_pings
+from vdr_spark.pings.readers import read_pings, reading_settings
 from vdr_spark.spark.grid_columns import cell_column
 from vdr_spark.spark.query_loggers import mute_query_loggers
+from vdr_spark.spark.settings import settings_of_spark
 
 
 def count_truth(spark: SparkSession, pings_input: InputSettings, grid: Grid) -> Slices:
     """Return the exact number of pings of all users in every cell, none left out. (T, M, M)"""
-    with mute_query_loggers():
+    with mute_query_loggers(), settings_of_spark(spark, reading_settings(pings_input)):
         return _count(read_pings(spark, pings_input), grid)
 
 

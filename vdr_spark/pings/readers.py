@@ -83,6 +83,15 @@ class OpenedPings:
     time_sorts: frozenset[str] = frozenset()  # how Parquet files keep `ts` (`parquet_types`); empty for other formats
 
 
+def reading_settings(settings: InputSettings) -> dict[str, str]:
+    """Return Spark's settings for as long as pings are opened and read.
+
+    Not while they are opened only: a remote session looks at files again whenever it computes something of them.
+    """
+    of_files = {} if settings.path is None else _FOLDERS_AS_TEXT | NANOSECONDS_AS_NUMBERS
+    return ALL_FILES_OR_NONE | of_files
+
+
 def read_pings(spark: SparkSession, settings: InputSettings, frame: DataFrame | None = None) -> DataFrame:
     """Return the pings that `settings` describe: `user_id` (string or integer), `lat`, `lon` double, `ts` timestamp.
 
@@ -195,15 +204,19 @@ def _text_pattern(layout: Layout, settings: InputSettings) -> str | None:
 def _open_table(spark: SparkSession, settings: InputSettings) -> DataFrame:
     assert settings.table is not None
     try:
-        table = spark.table(quote_full_name(settings.table))
-        table.columns  # noqa: B018  a remote session looks only when it must answer
-        return table
+        return _looked_at(spark.table(quote_full_name(settings.table)))
     except AnalysisException as problem:
         condition = problem.getCondition() or "no reason given"
         raise InvalidInput(
             f"input.table: there is no table or view {settings.table} that this session can open ({condition}); "
             "name one that exists, as catalog.schema.table where it is not in the session's own"
         ) from None
+
+
+def _looked_at(frame: DataFrame) -> DataFrame:
+    """Return a DataFrame whose source was looked for: a remote session does so only when it must answer."""
+    frame.columns  # noqa: B018
+    return frame
 
 
 def _open_path(spark: SparkSession, path: str, settings: InputSettings) -> OpenedPings:
@@ -221,7 +234,7 @@ def _open_stored(spark: SparkSession, path: str, settings: InputSettings, layout
     form = _format(settings, layout)
     try:
         if form == "delta":
-            return spark.read.format(form).load(path)
+            return _looked_at(spark.read.format(form).load(path))
         with settings_of_spark(spark, _FOLDERS_AS_TEXT | NANOSECONDS_AS_NUMBERS) as lacking:
             stored = _open_files(spark, path, settings, layout)
         _check_folders(stored.inputFiles(), path, told_apart=lacking.isdisjoint(_FOLDERS_AS_TEXT))

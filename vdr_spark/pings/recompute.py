@@ -56,7 +56,7 @@ _FILE_PROVIDERS = frozenset(["delta", "parquet", "orc", "avro", "csv", "json", "
 _PLAIN_HEADINGS = frozenset(
     [
         *("# col_name", "# Detailed Table Information", "# Partition Information", "# Partitioning"),
-        *("# Clustering Information", "# Metadata Columns", "# Storage Information", "# Delta Statistics Columns"),
+        *("# Clustering Information", "# Metadata Columns", "# Storage Information", "# Constraints"),
     ]
 )
 

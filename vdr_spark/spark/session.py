@@ -66,11 +66,14 @@ def spark_session(settings: SparkSettings | None = None, app_name: str = "vdr") 
 def _start(settings: SparkSettings, app_name: str) -> SparkSession:
     if names_a_server():
         return _connected(settings, app_name)
-    return _submitted(settings, app_name) if _under_spark_submit() else _local(settings, app_name)
+    if _under_spark_submit():
+        return _submitted(settings, app_name)
+    # Serverless compute has a session, which a thread of its own does not see as active.
+    return _connected(settings, app_name) if on_databricks() else _local(settings, app_name)
 
 
 def _connected(settings: SparkSettings, app_name: str) -> SparkSession:
-    """Open a session on the server that SPARK_REMOTE names. What it does not let be set, PySpark says and leaves."""
+    """Open a session on the server that the environment names. What it does not let be set, PySpark says and leaves."""
     builder = SparkSession.builder.appName(app_name)
     for key, value in settings.conf.items():
         builder = builder.config(key, value)
@@ -78,7 +81,7 @@ def _connected(settings: SparkSettings, app_name: str) -> SparkSession:
         return builder.getOrCreate()
     except ImportError as problem:
         raise EnvironmentProblem(
-            f"SPARK_REMOTE names a server of Spark Connect, and its client lacks a package ({problem.name or problem});"
+            f"Spark is to be reached by Spark Connect, and its client lacks a package ({problem.name or problem});"
             " run: pip install vdr-spark[connect]"
         ) from problem
     except SPARK_ERRORS as problem:

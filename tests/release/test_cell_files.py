@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from vdr_spark.grid import Box, Grid
-from vdr_spark.release.cell_files import SCHEMA, CellFile, write_cell_files
+from vdr_spark.release.cell_files import SCHEMA, write_cell_files
 from vdr_spark.release.cell_layout import TILE
+from vdr_spark.storage.delta_files import NewFile
 from vdr_spark.storage.tensor_file import Tensor
 
 GRID = Grid(Box.around(29.76, -95.37, 20_000), TILE + 13, datetime(2020, 1, 7, 6, tzinfo=UTC), 10_800, 11)
@@ -23,7 +24,7 @@ def tensor_of(grid: Grid, deviations: bool = True) -> Tensor:
     return Tensor(counts, deviation if deviations else None)
 
 
-def write(folder: Path, tensor: Tensor, grid: Grid = GRID) -> list[CellFile]:
+def write(folder: Path, tensor: Tensor, grid: Grid = GRID) -> list[NewFile]:
     return write_cell_files(str(folder), "release_id=a", grid, tensor, protected=True)
 
 

@@ -21,7 +21,7 @@ def plotted(monkeypatch) -> list:
 
 
 def test_all_maps_of_a_release(city, tmp_path, look) -> None:
-    with_bars = replace(city, deviation=np.sqrt(city.counts + 1), statement=CHICAGO)
+    with_bars = replace(city, cells=CellsInMemory(city.counts, np.sqrt(city.counts + 1)), statement=CHICAGO)
     paths = draw_release(with_bars, f"{tmp_path}/maps")
     assert [path.rsplit("/", 1)[1] for path in paths] == ["slices.png", "period.png", "day.png", "error.png"]
     for path in paths:
@@ -51,7 +51,7 @@ def test_a_release_of_one_slice(city) -> None:
 
 
 def test_slices_are_added_up_and_errors_as_variances(city, tmp_path, plotted) -> None:
-    release = replace(city, deviation=np.full_like(city.counts, 2.0))
+    release = replace(city, cells=CellsInMemory(city.counts, np.full_like(city.counts, 2.0)))
     release_maps.plot_period(release, f"{tmp_path}/a.png")
     release_maps.plot_error(release, f"{tmp_path}/b.png")
     (_, total), (_, error) = plotted
@@ -63,13 +63,12 @@ def test_the_busiest_day_is_one_of_the_releases_zone(city) -> None:
     counts = city.counts.copy()
     counts[7] += 1e4  # from 2020-01-08 03:00 UTC: the evening before in Chicago
     assert city.grid.slice_start(7) == datetime(2020, 1, 8, 3, tzinfo=UTC)
-    assert release_maps.find_busiest_day(replace(city, cells=CellsInMemory(counts))) == date(2020, 1, 8)
-    assert release_maps.find_busiest_day(replace(city, cells=CellsInMemory(counts), statement=CHICAGO)) == date(
-        2020, 1, 7
-    )
+    busy = replace(city, cells=CellsInMemory(counts))
+    assert release_maps.find_busiest_day(busy) == date(2020, 1, 8)
+    assert release_maps.find_busiest_day(replace(busy, statement=CHICAGO)) == date(2020, 1, 7)
 
 
 def test_maps_of_an_unprotected_release_are_marked(city, tmp_path, look) -> None:
-    release = replace(city, deviation=city.counts, protected=False)
+    release = replace(city, cells=CellsInMemory(city.counts, city.counts), protected=False)
     for path in draw_release(release, str(tmp_path)):
         assert tuple(look(path)[-3, 3]) == (0xC1, 0x12, 0x1F)

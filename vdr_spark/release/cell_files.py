@@ -1,8 +1,8 @@
 """Released cells as Parquet files of a Delta table, written straight from the tensor: ten times as fast as by Spark.
 
-The files are those that Delta will call live once they are committed (`storage.delta_files.commit_files`), with the
-statistics by which engines skip files. They have the names of their release and place: a run that was killed before
-the commit is run again and writes the same files over.
+The files are those that Delta will call live once they are committed (`storage.delta_files.append_files_once`), with
+the statistics by which engines skip files. They have the names of their release and place: a run that was killed
+before the commit is run again and writes the same files over.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ import pyarrow.parquet as pq
 
 from vdr_spark.grid import Grid
 from vdr_spark.release.cell_layout import BLOCKS_PER_FILE, Block, blocks_of
+from vdr_spark.storage.delta_files import NewFile
 from vdr_spark.storage.tensor_file import Tensor
 
 SCHEMA = pa.schema(
@@ -38,16 +38,6 @@ SCHEMA = pa.schema(
 )
 
 
-@dataclass(frozen=True)
-class CellFile:
-    """A file that was written, as Delta's log will name it."""
-
-    path: str  # below the table's folder
-    size: int  # bytes
-    modified_ms: int
-    statistics: str  # JSON, as Delta has them
-
-
 def write_cell_files(
     table: str,
     partition: str,
@@ -55,7 +45,7 @@ def write_cell_files(
     tensor: Tensor,
     protected: bool,
     told: Callable[[int], None] = lambda _: None,
-) -> list[CellFile]:
+) -> list[NewFile]:
     """Write all cells of a release into a partition's folder of the table at a local path, several files at a time.
 
     `told` hears how many cells of the release are written. Counts and deviations must be float32 as they are.
@@ -77,9 +67,7 @@ def write_cell_files(
     return written
 
 
-def _write_file(
-    table: str, name: str, blocks: Sequence[Block], grid: Grid, tensor: Tensor, protected: bool
-) -> CellFile:
+def _write_file(table: str, name: str, blocks: Sequence[Block], grid: Grid, tensor: Tensor, protected: bool) -> NewFile:
     path = Path(table, name)
     unfinished = path.with_name(f".{path.name}.tmp")
     # Dictionaries: in a block there are few rows, columns and slices, and of rounded numbers not many either.
@@ -88,7 +76,7 @@ def _write_file(
             writer.write_batch(block_rows(block, grid, tensor, protected), row_group_size=block.size)
     unfinished.replace(path)
     found = path.stat()
-    return CellFile(name, found.st_size, found.st_mtime_ns // 1_000_000, json.dumps(_statistics(blocks, grid, tensor)))
+    return NewFile(name, found.st_size, found.st_mtime_ns // 1_000_000, json.dumps(_statistics(blocks, grid, tensor)))
 
 
 def block_rows(block: Block, grid: Grid, tensor: Tensor, protected: bool) -> pa.RecordBatch:

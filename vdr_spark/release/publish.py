@@ -19,15 +19,18 @@ from pyspark.sql import DataFrame, SparkSession
 from vdr_spark.errors import SignalTooWeak, StageMissing
 from vdr_spark.plan import ReleasePlan
 from vdr_spark.privacy.accounting import Entry
+from vdr_spark.release.cell_files import write_cell_files
 from vdr_spark.release.cells import cell_rows
 from vdr_spark.release.statement import PRIVACY_UNIT, Published, write_statement
 from vdr_spark.release.statement_page import statement_page
 from vdr_spark.release.views import read_back
 from vdr_spark.signal import Signal
+from vdr_spark.storage.delta_files import NewFile, append_files_once
 from vdr_spark.storage.files import as_json, exists, read_json, write_text
+from vdr_spark.storage.paths import holds_locks
 from vdr_spark.storage.schemas import CELLS, RELEASES, Table
 from vdr_spark.storage.tables import append_once, create_if_missing, read_partition
-from vdr_spark.storage.tensor_file import checksum
+from vdr_spark.storage.tensor_file import checksum, read_tensor
 from vdr_spark.workers import in_worker
 
 logger = logging.getLogger(__name__)
@@ -45,14 +48,35 @@ def publish(spark: SparkSession, release: ReleasePlan, spent: Entry, entries: Se
     if not exists(release.folder.refined):
         raise StageMissing(f"release {release.release_id} has no refined tensor yet; run `vdr refine` first")
     _require_signal(release, signal)
-    refined = spark.read.option("__globPaths__", "false").parquet(release.folder.refined)  # a name, no pattern
-    expand = in_worker(cell_rows(release.grid, release.release_id, release.protected))
-    _append(refined.mapInArrow(expand, CELLS.schema), release, CELLS)
+    _write_cells(spark, release)
     row = describe_release(release, _look_at_cells(spark, release, signal), entries, spent)
     frame = spark.createDataFrame([tuple(row[name] for name in RELEASES.names)], RELEASES.schema)
     _append(frame, release, RELEASES)
     _write_statement_files(spark, release)
     return True
+
+
+def _write_cells(spark: SparkSession, release: ReleasePlan) -> None:
+    """Write the cells into their table, once: on a disk straight into its files, elsewhere through Spark."""
+    place = release.plan.output.table(CELLS.name)
+    if not (isinstance(place, str) and holds_locks(place)):
+        refined = spark.read.option("__globPaths__", "false").parquet(release.folder.refined)  # a name, no pattern
+        expand = in_worker(cell_rows(release.grid, release.release_id, release.protected))
+        _append(refined.mapInArrow(expand, CELLS.schema), release, CELLS)
+        return
+    create_if_missing(spark, place, CELLS)
+    partition = {"release_id": release.release_id}
+
+    def write() -> list[NewFile]:
+        tensor = read_tensor(release.folder.refined, release.grid.cells_per_side)
+        return write_cell_files(place, f"release_id={release.release_id}", release.grid, tensor, release.protected)
+
+    append_files_once(place, CELLS, _transaction(release), partition, write)
+
+
+def _transaction(release: ReleasePlan) -> str:
+    """Return the name by which Delta remembers that a release was written."""
+    return f"release:{release.release_id}"
 
 
 def _write_statement_files(spark: SparkSession, release: ReleasePlan) -> None:
@@ -75,7 +99,7 @@ def is_published(spark: SparkSession, release: ReleasePlan) -> bool:
 def _append(frame: DataFrame, release: ReleasePlan, table: Table) -> None:
     place = release.plan.output.table(table.name)
     create_if_missing(frame.sparkSession, place, table)
-    append_once(frame, place, table, f"release:{release.release_id}")
+    append_once(frame, place, table, _transaction(release))
 
 
 def _require_signal(release: ReleasePlan, signal: Signal) -> None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,9 +19,11 @@ import numpy as np
 from fsspec.implementations.local import LocalFileSystem
 from numpy.typing import NDArray
 
-from vdr_spark.errors import DamagedTable
+from vdr_spark.errors import DamagedTable, InvalidConfig
 from vdr_spark.storage.files import filesystem
+from vdr_spark.storage.locks import exclusive
 from vdr_spark.storage.paths import file_path
+from vdr_spark.storage.schemas import Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,6 +71,53 @@ def list_files(path: str, **partition: str) -> list[str]:
         return []
     with naming_damage(path):
         return sorted(_files(path, partition))
+
+
+@dataclass(frozen=True)
+class NewFile:
+    """A file that was written into a table's folder, and is to be live."""
+
+    path: str  # below the table's folder
+    size: int  # bytes
+    modified_ms: int
+    statistics: str  # JSON, as Delta has them
+
+
+def append_files_once(
+    path: str, table: Table, transaction: str, partition: dict[str, str], write: Callable[[], Sequence[NewFile]]
+) -> None:
+    """Make files live in one atomic commit; another call under the same transaction name changes nothing.
+
+    As `storage.tables.append_once` does it by Spark: delta-rs keeps the name in the log too. `write` is called where
+    nothing was committed under it before. For tables on a disk, under a lock: Spark's commits there are not exclusive.
+    """
+    from deltalake import CommitProperties, Transaction
+    from deltalake.transaction import AddAction, RemoveAction
+
+    with exclusive(f"{path}.lock"), _open_table(path) as opened:
+        _require_columns(path, opened, table)
+        if opened.transaction_version(transaction) is not None:
+            return
+        added: list[AddAction | RemoveAction] = [
+            AddAction(file.path, file.size, partition, file.modified_ms, data_change=True, stats=file.statistics)
+            for file in write()
+        ]
+        once = CommitProperties(app_transactions=[Transaction(transaction, 1)])
+        opened.create_write_transaction(
+            added, mode="append", schema=opened.schema(), partition_by=list(partition), commit_properties=once
+        )
+
+
+def _require_columns(path: str, opened: DeltaTable, table: Table) -> None:
+    """Refuse a table whose columns are those of another version: what is written now would not be what it says."""
+    kinds = {"FLOAT": "float", "DOUBLE": "double", "INT": "integer", "BIGINT": "long"}
+    found = {field.name: str(field.type.type) for field in opened.schema().fields if hasattr(field.type, "type")}
+    wanted = {name: kinds.get(kind, kind.lower()) for name, kind, _ in table.columns}
+    if found != wanted:
+        raise InvalidConfig(
+            f"{path} has the columns of another version of this software. Move the tables `cells` and `releases` away "
+            "and run `vdr publish` again: it writes the release anew, at no cost in privacy"
+        )
 
 
 def column_values(batch: pa.RecordBatch, name: str, kind: type[Number]) -> NDArray[Number]:

@@ -7,13 +7,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Table:
-    """One table: columns as (name, type, comment), CHECK constraints by name, and what its files are split by."""
+    """One table: columns as (name, type, comment), CHECK constraints by name, what its files are split by.
+
+    A column is NOT NULL unless it is listed as optional, where a table has such a list.
+    """
 
     name: str
     comment: str
     columns: tuple[tuple[str, str, str], ...]
     constraints: dict[str, str]
     partition: str | None = None
+    optional: tuple[str, ...] | None = None  # None: all of them
 
     @property
     def names(self) -> list[str]:
@@ -22,7 +26,11 @@ class Table:
     @property
     def schema(self) -> str:
         """The columns as Spark's DDL writes them."""
-        return ", ".join(f"{name} {kind}" for name, kind, _ in self.columns)
+        return ", ".join(f"{name} {kind}{self.rule(name)}" for name, kind, _ in self.columns)
+
+    def rule(self, column: str) -> str:
+        """Return what DDL says after a column's type: that it is never null, or nothing."""
+        return "" if self.optional is None or column in self.optional else " NOT NULL"
 
 
 LEDGER = Table(
@@ -140,8 +148,8 @@ CELLS = Table(
         ("x", "INT", "column, from the west"),
         ("lat", "DOUBLE", "latitude of the centre of the cell, degrees; its pings lie anywhere in the cell"),
         ("lon", "DOUBLE", "longitude of the centre of the cell, degrees; its pings lie anywhere in the cell"),
-        ("count", "DOUBLE", "estimated number of pings"),
-        ("deviation", "DOUBLE", "error bar, one standard deviation; null where the model gives none"),
+        ("count", "FLOAT", "estimated number of pings, to three digits"),
+        ("deviation", "FLOAT", "error bar, one standard deviation, to two digits; null where the model gives none"),
         ("protected", "BOOLEAN", "false: made with a test seed, protects nobody"),
     ),
     {
@@ -149,6 +157,7 @@ CELLS = Table(
         "sane_deviation": "deviation IS NULL OR deviation >= 0",
     },
     partition="release_id",
+    optional=("deviation",),
 )
 
 TABLE_NAMES = tuple(table.name for table in (LEDGER, NOISY_SLICES, RELEASES, CELLS))

@@ -38,7 +38,9 @@ def create_if_missing(spark: SparkSession, place: Place, table: Table) -> None:
 
 def _creation(name: str, table: Table) -> str:
     """Return the SQL that makes a table. In SQL, because the Python class DeltaTable does not work remotely."""
-    columns = ", ".join(f"{column} {kind} COMMENT {quote_text(said)}" for column, kind, said in table.columns)
+    columns = ", ".join(
+        f"{column} {kind}{table.rule(column)} COMMENT {quote_text(said)}" for column, kind, said in table.columns
+    )
     properties = {"delta.appendOnly": "true"}
     properties |= {f"delta.constraints.{rule}": text for rule, text in table.constraints.items()}
     listed = ", ".join(f"{quote_text(key)} = {quote_text(value)}" for key, value in properties.items())

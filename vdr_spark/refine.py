@@ -79,11 +79,11 @@ def refine(release: ReleasePlan, kept: float, kept_everywhere: float) -> bool:
         "sum_errors": None if errors is None else errors.as_notes(),
     }
     write_json(folder.refinement, notes)
-    write_tensor(folder.refined, _as_told(refinement.apply(denoised, errors)))
+    write_tensor(folder.refined, round_as_told(refinement.apply(denoised, errors)))
     return True
 
 
-def _as_told(tensor: Tensor) -> Tensor:
+def round_as_told(tensor: Tensor) -> Tensor:
     """Return a tensor with the digits that mean something: three of a count, two of its error bar.
 
     What is rounded is a thousandth of the number at most and falls to either side, so sums stay what they were; and

@@ -134,13 +134,14 @@ def export(
     resolution: Annotated[
         int | None, typer.Option(metavar="0-15", help="Of h3: 8 has hexagons of 0.7 square kilometres. Default: 8.")
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what lies at PATH.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace what lies at PATH; without it, that is refused.")
+    ] = False,
     overrides: Overrides = None,
 ) -> None:
     """Write a published release as a file for other tools, from its tables alone. Costs no privacy.
 
-    The file says which release it is of and what was promised. It is there whole or not at all, and replaces nothing
-    unless asked to.
+    The file says which release it is of and what was promised, and is there whole or not at all.
     """
     from vdr_spark.cli import export as command
 

@@ -5,6 +5,7 @@ A number is written with as many digits as it takes to read the same number back
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -21,6 +22,7 @@ from vdr_spark.export.part import Part, Tile
 from vdr_spark.progress import Update
 from vdr_spark.storage.files import as_json
 
+_LEVEL = 4  # of compression: 9, which Arrow would take, saved 5 % and took over four times as long
 Write = Callable[[pa.Table], object]
 _COLUMNS = [
     ("slice", pa.int32()),
@@ -78,9 +80,8 @@ def write_statement(part: Part, path: Path) -> None:
 @contextmanager
 def open_csv(path: Path, schema: pa.Schema) -> Iterator[Write]:
     """Open a file for tables of a schema, with a header. No value of ours needs quotes, and none has them."""
-    compression = "gzip" if path.suffix == ".gz" else None
     options = pc.WriteOptions(include_header=False, quoting_style="none")
-    with pa.output_stream(path, compression=compression) as stream:
+    with gzip.open(path, "wb", _LEVEL) if path.suffix == ".gz" else open(path, "wb") as stream:
         stream.write((",".join(schema.names) + "\n").encode())
         with pc.CSVWriter(stream, schema, write_options=options) as writer:
             yield writer.write_table

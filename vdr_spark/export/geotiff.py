@@ -2,8 +2,8 @@
 
 Deviations lie in a second file, band for band the same slices: whoever adds up or animates the bands of a file must
 not find errors among the counts. Bands are stored one after the other, so that one slice is read without the others;
-GDAL's own COG driver cannot do that before version 3.11 and mixes all slices in every block. So the file is put
-together by the GeoTIFF driver with its overviews first, which is the same layout; validators of the format take it.
+the COG driver of GDAL 3.10, which rasterio for Python 3.11 brings along, cannot do that and mixes all slices in every
+block. So the file is put together by the GeoTIFF driver, which that driver is built on, with its overviews first.
 """
 
 from __future__ import annotations

@@ -140,6 +140,14 @@ def test_what_cannot_be_is_a_sentence(
     assert not os.listdir(tmp_path)
 
 
+def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InvalidExport, match=r"/proc/a\.csv could not be written"):
+        numbered().export("/proc/a.csv", "csv")  # which only the attempt tells, whoever asks
+    monkeypatch.setattr(os, "access", lambda *_: False)  # whoever runs this may write everywhere
+    with pytest.raises(InvalidExport, match="must be one that you may write into"):
+        numbered().export(tmp_path / "a.csv", "csv")
+
+
 def test_object_stores_are_refused() -> None:
     with pytest.raises(InvalidExport, match="must be on this machine, not s3:"):
         numbered().export("s3://bucket/a.csv", "csv")

@@ -6,6 +6,7 @@ What fails leaves nothing behind; what is killed leaves the hidden folder, whose
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import time
@@ -21,10 +22,12 @@ def check_places(paths: Sequence[Path], overwrite: bool) -> None:
     folder = paths[0].parent
     if not folder.is_dir():
         raise InvalidExport(f"the folder {folder} must exist, and does not; make it first, or name another path")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InvalidExport(f"the folder {folder} must be one that you may write into; name a path in another one")
     for path in paths:
         if path.is_dir() and not is_zarr(path):
             raise InvalidExport(f"{path} is a folder, and not a Zarr store: it is never replaced; name another path")
-        if path.exists() and not overwrite:
+        if os.path.lexists(path) and not overwrite:
             raise InvalidExport(
                 f"{path} exists, and nothing is overwritten unasked; name another path, or say --overwrite "
                 "(overwrite=True)"

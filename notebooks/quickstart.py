@@ -4,8 +4,9 @@
 # MAGIC
 # MAGIC A made-up city is released with user-level differential privacy, then asked questions. On Databricks, install
 # MAGIC the wheel on the cluster and say in the widgets above where the configuration is (`../conf/demo.yaml`, as seen
-# MAGIC from this folder) and in which volume the release shall lie (`/Volumes/main/vdr/releases`). Elsewhere this file
-# MAGIC runs as it is, from the repository's root: `python notebooks/quickstart.py`.
+# MAGIC from this folder), in which volume the files of the release shall lie (`/Volumes/main/vdr/releases`), and in
+# MAGIC which schema its tables (`main.vdr`). Elsewhere this file runs as it is, from the repository's root:
+# MAGIC `python notebooks/quickstart.py`.
 
 # COMMAND ----------
 
@@ -24,7 +25,9 @@ def parameter(name: str, default: str) -> str:
 
 conf = parameter("conf", "conf/demo.yaml")
 volume = parameter("volume", "")  # empty: where the configuration says
-overrides = [f"output={volume}/demo", f"input.path={volume}/demo/pings"] if volume else []
+schema = parameter("schema", "")  # empty: tables in the folder of the release
+overrides = [f"output={volume}/demo", f"input.path={volume}/demo/pings", "single_writer=true"] if volume else []
+overrides += [f"tables={schema}"] if schema else []
 
 publisher = Publisher.from_yaml(conf, *overrides)  # takes the session that is there, or starts one when it is needed
 

@@ -111,7 +111,9 @@ def test_the_command_line_takes_the_parameters_of_a_task(key: str) -> None:
     config = load_config(context.params["conf"], context.params["overrides"])
     assert config.input.table == "main.mobility.pings"
     assert config.output == "/Volumes/main/vdr/releases"
-    assert config.ledger == "/Volumes/main/vdr/ledger/book"
+    assert config.tables == "main.vdr"
+    assert config.ledger_head == "/Volumes/main/vdr/ledger/ledger.head.json"
+    assert config.single_writer
     with pytest.raises(Exception, match="No such option: --catalog"):
         command.make_context(key, [*filled_in(key), "--catalog=main"])
 

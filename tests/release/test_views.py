@@ -16,6 +16,7 @@ from vdr_spark.release.cell_source import EVERYTHING, CellsInMemory
 from vdr_spark.release.read import open_cells
 from vdr_spark.release.release import Release
 from vdr_spark.release.views import read_back, register_views
+from vdr_spark.storage.places import OutputFolder
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def test_spark_reads_back_the_same_to_the_bit(spark: SparkSession, tmp_path: Pat
     plain = replace(release, release_id="plain-2", cells=CellsInMemory(release.counts))
     write_tables(tmp_path, release, plain)
     for made in (release, plain):
-        counts, deviation = read_back(spark, str(tmp_path), made.release_id, made.grid)
+        counts, deviation = read_back(spark, OutputFolder.at(str(tmp_path)), made.release_id, made.grid)
         by_delta_rs = open_cells(str(tmp_path), made.release_id, made.grid).read(EVERYTHING)
         assert counts.dtype == np.float32
         assert counts.tobytes() == by_delta_rs[0].tobytes() == made.counts.tobytes()
@@ -56,7 +57,7 @@ def test_spark_refuses_cells_that_are_not_the_grids(
     changed = cells.iloc[1:] if change == "missing" else cells.assign(x=cells["x"].replace(4, 5))
     write(tmp_path, "cells", pa.Table.from_pandas(changed, preserve_index=False), partition_by=["release_id"])
     with pytest.raises(DamagedTable, match="must hold each of the 75 cells of release first-1 once"):
-        read_back(spark, str(tmp_path), "first-1", release.grid)
+        read_back(spark, OutputFolder.at(str(tmp_path)), "first-1", release.grid)
 
 
 def test_views_are_of_one_release_that_is_named_or_the_only_one(

@@ -10,7 +10,15 @@ import pytest
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.plan import ReleasePlan, make_plan
 from vdr_spark.privacy.randomness import seeded_words
-from vdr_spark.refine import Refinement, choose_refinement, estimate_kept, gamma, kappa, refine_sum_errors
+from vdr_spark.refine import (
+    Refinement,
+    choose_refinement,
+    estimate_kept,
+    gamma,
+    kappa,
+    refine_sum_errors,
+    round_as_told,
+)
 from vdr_spark.storage.tensor_file import Tensor
 from vdr_spark.sum_errors import Spread, SumErrors, Total, missing_together
 
@@ -184,3 +192,19 @@ def test_the_papers_gamma_does_not_sum_to_n(small_config: Small) -> None:
     found = refine_sum_errors(plan, DENOISING, 2.0, 500.0, 500.0)
     assert found is not None
     assert found.total is None
+
+
+def test_released_numbers_have_the_digits_that_mean_something_and_sums_stay() -> None:
+    rng = np.random.default_rng(0)
+    counts = np.exp(rng.normal(-3, 4, (2, 300, 300))).astype(np.float32)  # from far below a ping to thousands
+    counts[0, 0, :3] = (0.0, -1.2345678, 1e-30)  # a release without denoising has numbers below zero
+    told = round_as_told(Tensor(counts, np.abs(counts)))
+    assert told.deviation is not None
+    np.testing.assert_allclose(told.counts, counts, rtol=2.0**-11)
+    np.testing.assert_allclose(told.deviation, np.abs(counts), rtol=2.0**-8)
+    assert told.counts.dtype == told.deviation.dtype == np.float32
+    # So few digits that the rest of a number's bits are zero.
+    assert not (told.counts.view(np.int32) & (2**13 - 1)).any()
+    assert not (told.deviation.view(np.int32) & (2**16 - 1)).any()
+    assert told.counts.sum(dtype=np.float64) == pytest.approx(counts.sum(dtype=np.float64), rel=1e-4)
+    assert round_as_told(Tensor(counts)).deviation is None

@@ -17,7 +17,7 @@ from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.stage import denoise_tensor
 from vdr_spark.privacy.accounting import State
 from vdr_spark.progress import NullProgress
-from vdr_spark.refine import choose_refinement, estimate_kept, refine_sum_errors
+from vdr_spark.refine import choose_refinement, estimate_kept, refine_sum_errors, round_as_told
 from vdr_spark.release.publish import is_published
 from vdr_spark.release.read import read_release
 
@@ -107,7 +107,7 @@ def _check_made_of(tensor: Tensor, spark: SparkSession, config: ReleaseConfig) -
     kept = estimate_kept(float(noisy.sum(dtype=np.float64)), plan.total_pings)
     refinement = choose_refinement(plan, kept, plan.total_pings, denoised)
     errors = refine_sum_errors(plan, notes, refinement.factor, kept, kept)
-    expected = refinement.apply(denoised, errors)
+    expected = round_as_told(refinement.apply(denoised, errors))
     released = read_release(config.output, release_id_of(config))
     np.testing.assert_allclose(released.counts, expected.counts, rtol=1e-4, atol=1e-4)
     assert released.deviation is not None

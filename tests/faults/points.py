@@ -49,7 +49,7 @@ CREATE, APPEND = f"{TABLES}:create_if_missing", f"{TABLES}:append_once"
 WRITE_JSON, WRITE_TENSOR = "vdr_spark.storage.files:write_json", "vdr_spark.storage.tensor_file:write_tensor"
 RENAME, WRITE_ROW = "fsspec.implementations.local:LocalFileSystem.mv", "pyarrow.parquet.core:ParquetWriter.write_batch"
 DRAW_NOISE = "vdr_spark.privacy.discrete_laplace:DiscreteLaplace.sample"
-CELL_ROWS = "vdr_spark.grid:Grid.slice_start"  # called once a slice by the task that makes cells of it
+CELL_FILES, CELLS_LIVE = "vdr_spark.release.cell_files", "vdr_spark.storage.delta_files:append_files_once"
 IN_LEDGER, IN_SLICES, IN_CELLS, IN_RELEASES = "tables/ledger", "tables/noisy_slices", "tables/cells", "tables/releases"
 OF_HEAD, OF_STATEMENT = "head.json.tmp", "statements/"
 SLICES_OF_SMALL = 8
@@ -142,11 +142,12 @@ PUBLICATION = (
     AtFile("cells: a log without a commit", "tables/cells/_delta_log"),
     AtFile("cells appears", commit("cells", 0)),
     AtCall("cells made and empty", "after", CREATE, about=IN_CELLS),
-    AtCall("worker: before the first cells", "before", CELL_ROWS),
-    AtCall("worker: cells of half of the slices", "after", CELL_ROWS, call=4),
-    AtFile("first file of cells begun", "tables/cells/release_id=*/part-*.parquet"),
+    AtCall("before the first cells", "before", f"{CELL_FILES}:write_cell_files"),
+    AtCall("a block of cells, its file not whole", "after", f"{CELL_FILES}:block_rows"),
+    AtFile("a file of cells that is not live", "tables/cells/release_id=*/part-*.parquet"),
+    AtCall("all files of cells, none of them live", "after", f"{CELL_FILES}:write_cell_files"),
     AtFile("cells committed, seen from outside", commit("cells", 1)),
-    AtCall("cells committed, release not published", "after", APPEND, about=IN_CELLS),
+    AtCall("cells committed, release not published", "after", CELLS_LIVE, about=IN_CELLS),
     AtFile("releases: a log without a commit", "tables/releases/_delta_log"),
     AtCall("releases made and empty", "after", CREATE, about=IN_RELEASES),
     AtFile("a row of releases, not committed", "tables/releases/part-*.parquet"),

@@ -42,7 +42,7 @@ test-fast: $(READY) ## the tests that need no Spark and train no network (2 minu
 audit-test: $(READY) ## the statistical audit at length: hundreds of whole collect jobs (long; never timed)
 	@$(BIN)/python -m pytest $(AT_LONG) -m audits tests/statistical
 
-fault-test: $(READY) ## kill -9 at 83 points of a release, and the same command again after each; speculation on a cluster (over an hour)
+fault-test: $(READY) ## kill -9 at 84 points of a release, and the same command again after each; speculation on a cluster (over an hour)
 	@$(PYTEST) $(AT_LONG) --dist load -m faults tests/faults tests/side_channels
 
 matrix: $(READY) ## Petastorm's reading under pyarrow 14 to the newest, NumPy 1 and 2, Python 3.11 to 3.13 (11 minutes)

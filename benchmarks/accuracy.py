@@ -180,7 +180,10 @@ def _plan(
                 "budget": epsilon,
             },
             "denoise": denoise,
-            "refine": {"method": "gamma" if method == "identity_gamma" else "calibrated"},
+            "refine": {
+                "method": "gamma" if method == "identity_gamma" else "calibrated",
+                "users": "vehicles" if preset.roam else "people",
+            },
         }
     )
     return make_plan(config).releases(total)[0]
@@ -202,7 +205,7 @@ def _estimate(noisy: NDArray[np.float32], plan: ReleasePlan) -> tuple[Tensor, Su
     print(f"  {notes}", file=sys.stderr, flush=True)
     kept = estimate_kept(float(noisy.sum(dtype=np.float64)), plan.total_pings)
     refinement = choose_refinement(plan, kept, plan.total_pings, tensor)
-    errors = refine_sum_errors(denoising, refinement.factor, plan.k, kept, plan.total_pings)
+    errors = refine_sum_errors(plan, denoising, refinement.factor, kept, kept)
     return refinement.apply(tensor, errors), errors
 
 

@@ -35,6 +35,7 @@ class Preset:
     cells: int = 576  # along each side
     users: Users = "none"  # who is protected: a ping, those of the file, or those that its pings are cut into
     k: int = 1  # pings of a user, unless said otherwise
+    roam: bool = False  # vehicles, not people
 
     def grid(self, cells: int | None) -> Grid:
         return Grid(self.box, cells or self.cells, self.start, 3600 * self.hours, self.slices)
@@ -52,10 +53,13 @@ PRESETS = {
     "cabs_sf": Preset(_CABS, datetime(2008, 5, 17, tzinfo=UTC), 24, 24),
     "tdrive": Preset(_BEIJING, datetime(2008, 2, 2, tzinfo=UTC), 3, 56),
     "gowalla_nyc": Preset(Box.around(40.745, -73.985, 20_000), datetime(2009, 4, 6, tzinfo=UTC), 24 * 28, 20),
-    "tdrive_users": Preset(_BEIJING, datetime(2008, 2, 2, tzinfo=UTC), 3, 56, cells=192, users="cut", k=64),
+    "tdrive_users": Preset(_BEIJING, datetime(2008, 2, 2, tzinfo=UTC), 3, 56, cells=192, users="cut", k=64, roam=True),
     # Nothing was tuned on these: few pings in 150 x 150 cells, as of shared bikes, and dense traces of all cabs.
     "cabs_sf_hours": Preset(_CABS, _MONDAY_IN_SF, 3, 56, cells=150),
     "cabspotting": Preset(Box.around(37.7749, -122.4194, 20_000), _MONDAY_IN_SF, 3, 56, cells=288),
+    "cabspotting_users": Preset(
+        Box.around(37.7749, -122.4194, 20_000), _MONDAY_IN_SF, 3, 56, cells=150, users="own", k=500, roam=True
+    ),
     # Pings that `vdr synth` made of conf/demo.yaml and, with a section `synth` of its own, of conf/houston.yaml.
     "demo": Preset(_HOUSTON, _NIGHT_IN_HOUSTON, 3, 56, cells=192, users="own", k=160),
     "houston": Preset(_HOUSTON, _NIGHT_IN_HOUSTON, 3, 96, users="own", k=13),

@@ -3,16 +3,30 @@
 # MAGIC # A private release, from pings to answers
 # MAGIC
 # MAGIC A made-up city is released with user-level differential privacy, then asked questions. On Databricks, install
-# MAGIC the wheel on the cluster and set `CONF` to a configuration whose `output` is a volume, such as
-# MAGIC `/Volumes/main/default/vdr/demo`, with `tables: main.default` and `single_writer: true`. Elsewhere this file
+# MAGIC the wheel on the cluster and say in the widgets above where the configuration is (`../conf/demo.yaml`, as seen
+# MAGIC from this folder) and in which volume the release shall lie (`/Volumes/main/vdr/releases`). Elsewhere this file
 # MAGIC runs as it is, from the repository's root: `python notebooks/quickstart.py`.
 
 # COMMAND ----------
 
 from vdr_spark import Box, Publisher, register_views
 
-CONF = "conf/demo.yaml"
-publisher = Publisher.from_yaml(CONF)  # takes the session that is there, or starts one when it is needed
+widgets = getattr(globals().get("dbutils"), "widgets", None)  # of Databricks; plain Python and Jupyter have none
+
+
+def parameter(name: str, default: str) -> str:
+    """Return what the widget of that name says, by a person or a job; without widgets, the default."""
+    if widgets is None:
+        return default
+    widgets.text(name, default)  # leaves alone what was given already
+    return str(widgets.get(name))
+
+
+conf = parameter("conf", "conf/demo.yaml")
+volume = parameter("volume", "")  # empty: where the configuration says
+overrides = [f"output={volume}/demo", f"input.path={volume}/demo/pings"] if volume else []
+
+publisher = Publisher.from_yaml(conf, *overrides)  # takes the session that is there, or starts one when it is needed
 
 # COMMAND ----------
 

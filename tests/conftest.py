@@ -86,6 +86,7 @@ OVER_THE_DEMO = (
     "cli/test_demo.py",
     "release/test_publish.py",
     "release/test_read.py",
+    "test_notebooks.py",
     "test_readme.py",
 )
 

@@ -108,3 +108,25 @@ def test_delta_and_pytorch_are_told_apart_from_spark(tmp_path: Path) -> None:
     (delta, nothing), _ = run_without(("delta",), [jars, stages], tmp_path)
     assert "the package delta-spark is not installed" in delta
     assert nothing == ""  # what runs where Delta is there without its Python package, or behind Spark Connect
+
+
+@pytest.mark.parametrize(("model", "refused"), [("auto", True), ("blindspot", True), ("ridge", False)])
+def test_a_release_that_will_want_pytorch_says_so_before_anything_is_reserved(
+    tmp_path: Path, model: str, refused: bool
+) -> None:
+    code = (
+        "from vdr_spark.config import load_config\n"
+        "from vdr_spark.pipeline import RELEASE_STAGES, Pipeline\n"
+        "class Unopened(Pipeline):\n"
+        "    def __init__(self, config):\n"
+        "        self.config = config\n"
+        f"Unopened(load_config({CONF!r}, ['denoise.model={model}'])).prepare(RELEASE_STAGES)"
+    )
+    (said,), _ = run_without(("torch",), [code], tmp_path)
+    assert said.startswith("EnvironmentProblem: networks are trained by PyTorch") if refused else said == ""
+
+
+def test_stages_that_need_no_pytorch_do_without(tmp_path: Path) -> None:
+    """Counting on one machine and denoising on another is usual."""
+    code = "from vdr_spark.pipeline import Pipeline; Pipeline.prepare(object(), ('collect', 'refine', 'publish'))"
+    assert run_without(("torch",), [code], tmp_path)[0] == [""]

@@ -1,6 +1,8 @@
 """Refinement's factors, by the formula and by what they are for: the least squared error."""
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from vdr_spark.plan import ReleasePlan, make_plan
 from vdr_spark.privacy.randomness import seeded_words
 from vdr_spark.refine import Refinement, choose_refinement, estimate_kept, gamma, kappa, refine_sum_errors
 from vdr_spark.storage.tensor_file import Tensor
-from vdr_spark.sum_errors import Spread, SumErrors, clump_of_bounding
+from vdr_spark.sum_errors import Spread, SumErrors, Total, missing_together
 
 Small = Callable[..., ReleaseConfig]
 
@@ -129,13 +131,56 @@ def test_what_bounding_misses_widens_the_error_bars_of_cells() -> None:
     plain, widened = Refinement(2.0).apply(tensor), Refinement(2.0).apply(tensor, errors)
     np.testing.assert_array_equal(widened.counts, plain.counts)
     assert widened.deviation is not None
-    np.testing.assert_allclose(widened.deviation, np.sqrt([[[36, 36 + 2.5 * 8, 36 + 2.5 * 200]]]), rtol=1e-6)
+    by_clumps = [2.5 * count * (1 + 2.5 / (count + 0.05)) for count in (0, 8, 200)]
+    np.testing.assert_allclose(widened.deviation, np.sqrt([[[36 + of for of in by_clumps]]]), rtol=1e-6)
 
 
-def test_errors_of_sums_are_scaled_and_know_of_the_bound() -> None:
-    denoising = {"sum_errors": SumErrors(9.0, (Spread(1, 1, 0.1), Spread(1, 4, 0.1))).as_notes()}
-    found = refine_sum_errors(denoising, 2.0, k=10, kept=500.0, total=1000.0)
+DENOISING = {"sum_errors": SumErrors(9.0, (Spread(1, 1, 0.1), Spread(1, 4, 0.1)), 50.0).as_notes()}
+
+
+def test_errors_of_sums_are_scaled_and_know_of_the_bound_and_of_n(small_config: Small) -> None:
+    plan = release_of(small_config("privacy.k=10", "privacy.total_pings=1000"))
+    found = refine_sum_errors(plan, DENOISING, 2.0, kept=500.0, kept_everywhere=500.0)
     assert found is not None
-    assert found.noise_deviation == 18
-    assert found.spreads[-1].clump == clump_of_bounding(10, 500.0, 1000.0) > 0
-    assert refine_sum_errors({}, 2.0, 10, 500.0, 1000.0) is None
+    assert (found.noise_deviation, found.sum_deviation) == (18, 100)
+    assert found.spreads[-1].clump == missing_together(10, 500.0, 1000.0, "people", 1) > 0
+    assert found.total == Total(1000.0)  # declared: there is nothing else to be off by
+    assert refine_sum_errors(plan, {}, 2.0, 500.0, 500.0) is None
+
+
+def test_vehicles_roam(small_config: Small) -> None:
+    clumps = []
+    for users in ("people", "vehicles"):
+        plan = release_of(small_config("privacy.k=10", "privacy.total_pings=1000", f"refine.users={users}"))
+        found = refine_sum_errors(plan, DENOISING, 2.0, 500.0, 500.0)
+        assert found is not None
+        clumps.append(found.clump_of_cell)
+    assert clumps[0] == pytest.approx(10 * clumps[1])
+
+
+def test_a_share_of_n_is_known_through_the_noise_of_the_regions(small_config: Small) -> None:
+    """Half of the kept pings here, half there: what is too much here is missing there."""
+    alone = release_of(small_config("privacy.k=10", "privacy.total_pings=1000"))
+    plan = replace(alone, plan=replace(alone.plan, regions=alone.plan.regions * 2))
+    found = refine_sum_errors(plan, DENOISING, 2.0, kept=250.0, kept_everywhere=500.0)
+    assert found is not None
+    assert found.total is not None
+    assert found.total.pings == 500
+    assert found.total.deviation == pytest.approx(2 * plan.noise.deviation * math.sqrt(plan.grid.size / 2))
+
+
+def test_an_estimated_n_is_known_through_its_noise(small_config: Small) -> None:
+    estimated = ("privacy.total_pings=null", "privacy.k=10", "privacy.estimate_total={share: 1/2, max_per_user: 100}")
+    plan = make_plan(small_config(*estimated)).releases(1000)[0]
+    found = refine_sum_errors(plan, DENOISING, 2.0, 500.0, 500.0)
+    assert found is not None
+    assert found.total is not None
+    assert plan.plan.noise_of_total is not None
+    assert found.total.deviation == pytest.approx(plan.plan.noise_of_total.deviation)
+
+
+def test_the_papers_gamma_does_not_sum_to_n(small_config: Small) -> None:
+    plan = release_of(small_config("refine.method=gamma", "denoise.model=vqvae", "denoise.fusion=false"))
+    found = refine_sum_errors(plan, DENOISING, 2.0, 500.0, 500.0)
+    assert found is not None
+    assert found.total is None

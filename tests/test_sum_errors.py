@@ -2,11 +2,12 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from vdr_spark.sum_errors import Spread, SumErrors, clump_of_bounding
+from vdr_spark.sum_errors import Spread, SumErrors, Total, Users, missing_together
 
 SPREADS = (Spread(1, 1, 0.01), Spread(4, 1, 0.04), Spread(1, 9, 0.1), Spread(4, 9, 0.4))
 ERRORS = SumErrors(5.0, SPREADS)
@@ -64,26 +65,63 @@ def test_sums_that_are_scaled_are_off_by_as_much_more() -> None:
         assert thrice == pytest.approx(3 * once)
 
 
-def test_pings_missed_in_clumps_widen_sums_in_proportion_to_their_count() -> None:
-    bounded = ERRORS.bounded(40.0)
+def test_pings_missed_in_clumps_widen_sums_by_one_clump_more_than_chance() -> None:
+    bounded = ERRORS.bounded(5, kept=1000, total=10_000, users="people")
     assert bounded.noise_deviation == ERRORS.noise_deviation
-    for side, slices, clump in ((1, 9, 40.0), (4, 9, 40.0), (1, 1, 40 * (1 / 9) ** 0.8), (4, 1, 40 * (1 / 9) ** 0.8)):
+    for side, slices in ((1, 9), (4, 9), (1, 1), (4, 1)):
+        clump = missing_together(5, 1000, 10_000, "people", side) * (slices / 9) ** 0.8
         for count in (0.0, 70.0, 1e5):
             before, after = (of.deviation(side**2 * slices, slices, count, 0.0) ** 2 for of in (ERRORS, bounded))
-            assert after - before == pytest.approx(clump * count, rel=1e-6)
-    between = bounded.deviation(3, 3, 70.0, 0.0) ** 2 - ERRORS.deviation(3, 3, 70.0, 0.0) ** 2
-    assert between == pytest.approx(70 * 40 * (3 / 9) ** 0.8)
-    assert bounded.clump_of_cell == pytest.approx(40 * (1 / 9) ** 0.8)
+            at_a_ping = clump**2 * count / (count + clump / 50)
+            assert after - before == pytest.approx(clump * count + at_a_ping, rel=1e-6)
+    assert bounded.clump_of_cell == pytest.approx(missing_together(5, 1000, 10_000, "people", 1) * (1 / 9) ** 0.8)
     assert bounded.scaled(2.0).clump_of_cell == pytest.approx(2 * bounded.clump_of_cell)
     assert bounded.deviation(1, 1, -5.0, 4.0) == 2
 
 
-def test_what_bounding_misses_together() -> None:
-    assert clump_of_bounding(50, kept=1000, total=1000) == 0
-    assert clump_of_bounding(50, kept=1200, total=1000) == 0  # n is known through noise only
-    assert clump_of_bounding(50, kept=1000, total=3000) == pytest.approx(2 * clump_of_bounding(50, 1000, 2000))
-    assert clump_of_bounding(50, kept=1000, total=3000) == pytest.approx(clump_of_bounding(100, 1000, 2000))
-    assert clump_of_bounding(50, kept=0.0, total=3000) == 3000  # nobody misses more than there is
+def test_clumps_are_in_the_cells_variances_already() -> None:
+    bounded = ERRORS.bounded(5, kept=1000, total=10_000, users="people")
+    of_cell = bounded.deviation(1, 1, 7.0, 0.0) ** 2
+    assert bounded.deviation(1, 1, 7.0, of_cell) ** 2 == pytest.approx(of_cell)
+    assert bounded.deviation(1, 1, 7.0, 2 * of_cell) ** 2 == pytest.approx(2 * of_cell)
+
+
+@pytest.mark.parametrize("users", ["people", "vehicles"])
+def test_what_bounding_misses_together(users: Users) -> None:
+    assert missing_together(50, kept=1000, total=1000, users=users, side=1) == 0
+    assert missing_together(50, kept=1200, total=1000, users=users, side=1) == 0  # n is known through noise only
+    # k (N / n - 1) (1 - n / N): 50 x 2 x 2 / 3 and 50 x 1 x 1 / 2
+    third, half = (missing_together(50, 1000, total, users, 4) for total in (3000, 2000))
+    assert third / half == pytest.approx((100 * 2 / 3) / (50 / 2))
+    assert missing_together(50, kept=0.0, total=3000, users=users, side=64) == 3000  # nobody misses more than there is
+    sizes = [missing_together(50, 1000, 2000, users, side) for side in (1, 2, 4, 16, 64, 300)]
+    assert sizes == sorted(sizes)
+    assert sizes[-1] == sizes[-2]
+
+
+def test_vehicles_are_missed_in_smaller_clumps() -> None:
+    people, vehicles = (missing_together(50, 1000, 2000, users, 4) for users in ("people", "vehicles"))
+    assert vehicles < people / 5
+
+
+def test_the_whole_is_as_right_as_n_and_a_part_shares_the_error_of_the_scaling() -> None:
+    scaled = replace(ERRORS, sum_deviation=60.0, total=Total(1000.0))
+    plain = ERRORS.deviation(16, 1, 250.0, 0.0) ** 2
+    by_hand = 0.75**2 * plain + 0.25**2 * (60**2 - plain)
+    assert scaled.deviation(16, 1, 250.0, 0.0) ** 2 == pytest.approx(by_hand)
+    whole = replace(ERRORS, sum_deviation=ERRORS.deviation(400, 9, 1000.0, 0.0), total=Total(1000.0))
+    assert whole.deviation(400, 9, 1000.0, 0.0) == pytest.approx(0, abs=1e-5)
+    estimated = replace(whole, total=Total(1000.0, deviation=30.0))
+    assert estimated.deviation(400, 9, 1000.0, 0.0) == pytest.approx(30)
+
+
+def test_scaling_to_a_known_total_makes_sums_err_as_the_formula_says() -> None:
+    """By simulation: errors of a part and of the rest are independent, then everything is scaled to sum to N."""
+    rng, share, total = np.random.default_rng(3), 0.3, 1000.0
+    part, rest = rng.normal(0, 20.0, 100_000), rng.normal(0, 40.0, 100_000)
+    scaled = (share * total + part) * total / (total + part + rest)
+    errors = replace(SumErrors(20.0, (Spread(1, 1, 1e9),)), sum_deviation=math.hypot(20, 40), total=Total(total))
+    assert errors.deviation(1, 1, share * total, 0.0) == pytest.approx(np.std(scaled - share * total), rel=0.02)
 
 
 def test_without_noise_there_is_no_error() -> None:

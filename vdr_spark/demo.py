@@ -30,6 +30,7 @@ def run_demo(spark: SparkSession, config: ReleaseConfig, progress: Progress) -> 
     if config.synth is None:
         raise InvalidConfig("synth: is missing; the demo runs on generated pings only, see conf/demo.yaml")
     ours, paper = Pipeline(spark, config, progress), _paper_pipeline(spark, config, progress)
+    paper.prepare(STAGES)  # what this one needs, the other does too
     for stage in STAGES:
         ours.run(stage)
     for stage in ("denoise", "refine"):  # post-processing: a second opinion costs no privacy

@@ -49,6 +49,10 @@ class InvalidQuery(VdrError):
     """A query that does not fit the release: outside its box or period, without an answer, or of none in particular."""
 
 
+class InvalidExport(VdrError):
+    """An export that cannot be written: an unknown format, a place that is taken, a disk that is full."""
+
+
 class JobFailed(Exception):
     """A defect, ours or Spark's, in a job over people's data: told without the words that might quote them."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
 from vdr_spark.collect.draws import open_draws
 from vdr_spark.collect.stage import collect, find_bill
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.denoise.stage import denoise
+from vdr_spark.denoise.stage import denoise, require_packages
 from vdr_spark.errors import Declined
 from vdr_spark.packages import explain_missing_packages
 from vdr_spark.plan import make_plan
@@ -44,6 +44,12 @@ class Pipeline:
         self.spark, self.config, self.plan = spark, config, make_plan(config)
         self.draws = open_draws(spark, self.plan)
         self._progress, self._frame, self._confirm = progress or NullProgress(), frame, confirm
+
+    def prepare(self, stages: Sequence[str]) -> None:
+        """Refuse now, before anything is reserved, what one of these stages would stop at for want of a package."""
+        with explain_missing_packages():
+            if "denoise" in stages:
+                require_packages(self.config.denoise)
 
     def run(self, stage: str) -> bool:
         """Run one of `STAGES`; False where its output was complete already."""

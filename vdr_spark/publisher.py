@@ -126,6 +126,7 @@ class Publisher:
         from vdr_spark.pipeline import RELEASE_STAGES
 
         self.plan.choose_region(region)  # a region that is not there is told before anything is done
+        self.pipeline.prepare(RELEASE_STAGES)
         for stage in RELEASE_STAGES:
             self.pipeline.run(stage)
         return self.read(region)

@@ -17,7 +17,7 @@ regions, it is the sum of the noisy tensor. Both are post-processing and cost no
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ import numpy as np
 from vdr_spark.plan import ReleasePlan
 from vdr_spark.storage.files import exists, read_json, write_json
 from vdr_spark.storage.tensor_file import Tensor, read_tensor, write_tensor
-from vdr_spark.sum_errors import SumErrors, clump_of_bounding
+from vdr_spark.sum_errors import SumErrors, Total, widen_by_clumps
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Refinement:
                 deviation = np.sqrt(kappa**2 * deviation**2 + by_chance)
         counts, deviation = counts * factor, None if deviation is None else deviation * factor
         if deviation is not None and errors is not None:
-            deviation = np.sqrt(deviation**2 + np.float32(errors.clump_of_cell) * np.maximum(counts, 0))
+            deviation = np.sqrt(deviation**2 + widen_by_clumps(errors.clump_of_cell, counts))
         return Tensor(counts, deviation)
 
 
@@ -67,7 +67,7 @@ def refine(release: ReleasePlan, kept: float, kept_everywhere: float) -> bool:
     denoised = read_tensor(folder.denoised, release.grid.cells_per_side)
     total = release.total_pings * (kept / kept_everywhere)
     refinement = choose_refinement(release, kept, total, denoised)
-    errors = refine_sum_errors(read_json(folder.denoising), refinement.factor, release.k, kept, total)
+    errors = refine_sum_errors(release, read_json(folder.denoising), refinement.factor, kept, kept_everywhere)
     notes: dict[str, Any] = {
         "method": release.config.refine.method,
         "gamma": refinement.factor,
@@ -80,12 +80,27 @@ def refine(release: ReleasePlan, kept: float, kept_everywhere: float) -> bool:
     return True
 
 
-def refine_sum_errors(denoising: dict[str, Any], factor: float, k: int, kept: float, total: float) -> SumErrors | None:
+def refine_sum_errors(
+    release: ReleasePlan, denoising: dict[str, Any], factor: float, kept: float, kept_everywhere: float
+) -> SumErrors | None:
     """Return the errors of sums as of the refined tensor, bounding included, where the denoiser could tell them."""
     found = denoising.get("sum_errors")
     if found is None:
         return None
-    return SumErrors.from_notes(found).scaled(factor).bounded(clump_of_bounding(k, kept, total))
+    settings, share = release.config.refine, kept / kept_everywhere
+    total = release.total_pings * share
+    errors = SumErrors.from_notes(found).scaled(factor).bounded(release.k, kept, total, settings.users)
+    if settings.method == "gamma":  # does not sum to N
+        return errors
+    unknown = math.hypot(share * release.plan.total_deviation, _deviation_of_share(release, share, factor))
+    return replace(errors, total=Total(total, unknown))
+
+
+def _deviation_of_share(release: ReleasePlan, share: float, factor: float) -> float:
+    """Return how well a region's share of N is known, in pings: its kept pings are known through their noise."""
+    here, everywhere = release.grid.size, sum(grid.size for grid in release.plan.grids)
+    cells = (1 - share) ** 2 * here + share**2 * (everywhere - here)
+    return factor * release.noise.deviation * math.sqrt(cells)
 
 
 def choose_refinement(release: ReleasePlan, kept: float, total: float, denoised: Tensor) -> Refinement:

@@ -3,43 +3,70 @@
 The error of a cell is one thing, that of a sum another: a denoiser that expects too much of a place does so in all its
 cells and slices, and such errors add up. So a release carries, for squares of several sizes, in one slice and in all,
 how far their sums are off. With q the deviation of the noise that a box would have without denoising, S the released
-count, a the *spread* and c the *clump* at the box's size,
+count, s its share of N, a the *spread* and c the *clump* at the box's size, t the deviation of the sum of all cells,
 
-    variance  =  q^2 u / (1 + u)  +  c S,    u = a S / q,
+    variance  =  (1 - s)^2 v  +  s^2 (t^2 - v)  +  (1 - s) w,
+    v = q^2 u / (1 + u),    u = a S / q,    w = c S (1 + c / (S + c / 50)),
 
-and never less than what the cells' own variances add up to.
+and v + w is never less than what the cells' own variances add up to.
 
-The first term is judged from the noisy tensor alone: where little is counted the sum is known far better than by the
-noisy counts, where much is, about as well as by them. The second is what the noisy tensor cannot tell. Of a person with
-more than k pings k are counted, and scaling by N / n gives what is missing back to all places alike, not to where that
-person goes. The pings missing of one person in one place are missing together, in clumps: see `clump_of_bounding`.
+v is judged from the noisy tensor alone: where little is counted the sum is known far better than by the noisy counts,
+where much is, about as well as by them. Then everything is scaled so that it sums to N. Errors elsewhere come in by
+that: a box with a third of the pings is off by a third of what the total was off by, and the whole is off by nothing.
+Where N itself is known up to a deviation, s^2 times its square comes on top.
+
+w is what the noisy tensor cannot tell. Of a person with more than k pings k are counted, and scaling by
+N / n gives what is missing back to all places alike, not to where that person goes: their pings in one place are
+missing together, in clumps (`missing_together`). Were the clumps of one size c and came by chance, a count of S would
+vary by c S. But people ask where pings are, and at a ping there is one clump more than by chance: c^2, as soon as S is
+more than the fiftieth part of a clump.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from vdr_spark.arrays import Floats
+from vdr_spark.arrays import Floats, Slices
 
-_CLUMPS_PER_EXCESS = 4.0
+_Array = TypeVar("_Array", Floats, Slices)
+
+Users = Literal["people", "vehicles"]
+"""Who is bounded: people, who come back to few places, or vehicles, which roam."""
+
+# How many times the mean excess one user's pings are missed together, in squares of so many cells over all slices.
+_CLUMPS: dict[Users, tuple[tuple[float, float], ...]] = {
+    "people": ((1, 5.0), (4, 16.0), (64, 32.0)),
+    "vehicles": ((1, 0.5), (64, 4.0)),
+}
 _CLUMPS_IN_TIME = 0.8  # a clump shrinks with this power of the share of the slices: people come again
-_NONE = 1e-300  # as good as no clump, where logarithms are taken
+_AT_A_PING = 50.0  # a place with one part in so many of a clump is asked about because there is one
+_NONE = 1e-30  # as good as no clump, where logarithms are taken
 
 
-def clump_of_bounding(k: int, kept: float, total: float) -> float:
-    """Return how many pings bounding misses together in one place over all slices, given k, n and N.
+def missing_together(k: int, kept: float, total: float, users: Users, side: float) -> float:
+    """Return how many pings bounding misses together in a square of `side` cells over all slices, given k, n and N.
 
-    A person who reaches the bound has on average at least k (N / n - 1) pings more than are counted of them: there are
-    at most n / k such people, and N - n pings are missing. Few people have most of them, and each goes to few places.
-    In generated cities, whose people have homes and work places, 2.5 to 9 times that number was missed together, of
-    taxis cut into people 0.4 to 3 times. This is an assumption about people, which no noisy tensor can check: where all
-    of them have about as many pings, or roam, error bars are too wide by it.
+    A user who reaches the bound has on average at least k (N / n - 1) pings more than are counted of them: there are
+    at most n / k such users, and N - n pings are missing. Few have most of them. Of all pings the share 1 - n / N is
+    missing, and the others come as they are, so a count varies by that share of it. How often a user comes back to a
+    place is an assumption about users which no noisy tensor can check: the factors above were chosen by generated
+    cities, whose people have homes and work places, and by taxis whose traces were cut into users.
     """
-    return min(total, _CLUMPS_PER_EXCESS * k * max(0.0, total / max(kept, 1.0) - 1))
+    share = min(1.0, max(kept, 1.0) / total)
+    excess = k * (1 / share - 1) * (1 - share)
+    sides, factors = np.log(_CLUMPS[users]).T
+    return min(total, excess * math.exp(np.interp(math.log(side), sides, factors)))
+
+
+def widen_by_clumps(clump: _Array | float, counts: _Array) -> _Array:
+    """Return by how much variances of counts grow because bounding misses so many pings together."""
+    counts = np.maximum(counts, 0)
+    widened: _Array = clump * counts * (1 + clump / (counts + clump / _AT_A_PING + _NONE))
+    return widened
 
 
 @dataclass(frozen=True)
@@ -53,22 +80,38 @@ class Spread:
 
 
 @dataclass(frozen=True)
+class Total:
+    """What all cells of a release add up to, by construction."""
+
+    pings: float
+    deviation: float = 0.0  # how well that number itself is known; 0 where it is declared
+
+
+@dataclass(frozen=True)
 class SumErrors:
     """The errors of sums of one release."""
 
     noise_deviation: float  # of one cell without denoising, in released pings
     spreads: tuple[Spread, ...]  # of all pairs of some sides and some numbers of slices
+    sum_deviation: float = 0.0  # of all cells together, before they were scaled to sum to the total
+    total: Total | None = None  # None: not scaled to any
 
     def scaled(self, factor: float) -> SumErrors:
         """Return the errors of sums that are `factor` times as large."""
         spreads = tuple(replace(of, clump=of.clump * factor) for of in self.spreads)
-        return SumErrors(self.noise_deviation * factor, spreads)
+        return SumErrors(self.noise_deviation * factor, spreads, self.sum_deviation * factor, self.total)
 
-    def bounded(self, clump: float) -> SumErrors:
-        """Return the errors of sums of people's pings that were bounded, of which `clump` are missed together."""
+    def bounded(self, k: int, kept: float, total: float, users: Users) -> SumErrors:
+        """Return the errors of sums of pings of which at most k were kept of each user."""
         slices = max(of.slices for of in self.spreads)
-        spreads = (replace(of, clump=clump * (of.slices / slices) ** _CLUMPS_IN_TIME) for of in self.spreads)
-        return SumErrors(self.noise_deviation, tuple(spreads))
+        spreads = tuple(
+            replace(
+                of,
+                clump=missing_together(k, kept, total, users, of.side) * (of.slices / slices) ** _CLUMPS_IN_TIME,
+            )
+            for of in self.spreads
+        )
+        return replace(self, spreads=spreads)
 
     @property
     def clump_of_cell(self) -> float:
@@ -81,12 +124,20 @@ class SumErrors:
         Of `cells` cells each, over `slices` slices, with these released counts; `own` adds up the cells' own variances.
         """
         cells, slices = np.maximum(cells, 1e-9), np.maximum(slices, 1e-9)
-        noise = self.noise_deviation * np.sqrt(cells)
-        sides = np.sqrt(cells / slices)
+        noise, sides = self.noise_deviation * np.sqrt(cells), np.sqrt(cells / slices)
         ratio = self._at("spread", sides, slices) * np.maximum(counts, 0) / np.maximum(noise, 1e-300)
-        clumps = self._at("clump", sides, slices) * np.maximum(counts, 0) if self.clump_of_cell else 0.0
-        found: Floats = np.maximum(own, noise**2 * ratio / (1 + ratio) + clumps)
-        return found
+        clumps = self._clumps(sides, slices, counts)
+        found: Floats = np.maximum(noise**2 * ratio / (1 + ratio), own - clumps)
+        if self.total is None:
+            return found + clumps
+        share = np.clip(counts / max(self.total.pings, 1.0), 0, 1)
+        elsewhere = np.maximum(self.sum_deviation**2 - found, 0) + self.total.deviation**2
+        return (1 - share) ** 2 * found + share**2 * elsewhere + (1 - share) * clumps
+
+    def _clumps(self, sides: Floats, slices: Floats, counts: Floats) -> Floats:
+        if not self.clump_of_cell:
+            return np.zeros_like(counts)
+        return widen_by_clumps(self._at("clump", sides, slices), counts)
 
     def deviation(self, cells: float, slices: float, count: float, own: float) -> float:
         """Return one standard deviation of one sum."""
@@ -118,4 +169,5 @@ class SumErrors:
     @classmethod
     def from_notes(cls, notes: dict[str, Any]) -> SumErrors:
         """Return it from what `as_notes` gave."""
-        return cls(notes["noise_deviation"], tuple(Spread(**spread) for spread in notes["spreads"]))
+        spreads, total = tuple(Spread(**spread) for spread in notes["spreads"]), notes["total"]
+        return cls(notes["noise_deviation"], spreads, notes["sum_deviation"], None if total is None else Total(**total))

@@ -18,6 +18,7 @@ COMMANDS = [
     "explain",
     "check",
     "draw",
+    "export",
     "evaluate",
     "demo",
 ]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from vdr_spark.collect.failures import describe_failure
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.errors import InvalidInput, JobFailed
+from vdr_spark.errors import EnvironmentProblem, InvalidInput, JobFailed
 
 Small = Callable[..., ReleaseConfig]
 
@@ -26,5 +26,20 @@ def test_a_damaged_file_is_the_users_to_mend_and_the_rest_is_a_defect(small_conf
     assert isinstance(told, InvalidInput)
     assert str(told).endswith("run the same command again; nothing is lost.")
     defect = describe_failure(RuntimeError("The value 'anna' cannot be cast"), settings)
+    assert isinstance(defect, JobFailed)
+    assert "anna" not in str(defect)
+
+
+def test_workers_without_our_package_are_told_as_that(small_config: Small) -> None:
+    """As under spark-submit without an environment that travels along; a module's name that may be data is not told."""
+    settings = small_config().input
+    account = (
+        "Traceback (most recent call last):\n  File ...\nModuleNotFoundError: No module named '{}'\n\n\tat org.apache"
+    )
+    told = describe_failure(RuntimeError(account.format("vdr_spark")), settings, "; nothing is lost")
+    assert isinstance(told, EnvironmentProblem)
+    assert "cannot import vdr_spark" in str(told)
+    assert str(told).endswith("run the same command again; nothing is lost.")
+    defect = describe_failure(RuntimeError(account.format("anna")), settings)
     assert isinstance(defect, JobFailed)
     assert "anna" not in str(defect)

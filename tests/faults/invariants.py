@@ -106,7 +106,7 @@ def _check_made_of(tensor: Tensor, spark: SparkSession, config: ReleaseConfig) -
     )
     kept = estimate_kept(float(noisy.sum(dtype=np.float64)), plan.total_pings)
     refinement = choose_refinement(plan, kept, plan.total_pings, denoised)
-    errors = refine_sum_errors(notes, refinement.factor, plan.k, kept, plan.total_pings)
+    errors = refine_sum_errors(plan, notes, refinement.factor, kept, kept)
     expected = refinement.apply(denoised, errors)
     released = read_release(config.output, release_id_of(config))
     np.testing.assert_allclose(released.counts, expected.counts, rtol=1e-4, atol=1e-4)

@@ -44,5 +44,8 @@ def release_row(release: Release) -> dict[str, object]:
         "estimated_rmse": release.estimated_rmse or 0.5,
         "noise_deviation": 3.0,
         "sum_errors": [{"side": 1, "slices": 1, "spread": 0.25, "clump": 3.0}],
+        "released_total": 1000.0,
+        "sum_deviation": 20.0,
+        "total_deviation": 5.0,
         "statement": json.dumps(release.statement),
     }

@@ -55,7 +55,17 @@ def statement(
 
 
 def published_as(model: str) -> Published:
-    return Published(NOW, model, 1.5, 5000.0, 300.0, 8, 7.0, None, 2.0, 0.5, "ab" * 32, "0.1.0", "cd" * 32)
+    made = {
+        "model": model,
+        "estimated_rmse": 1.5,
+        "noisy_total": 5000.0,
+        "noisy_total_deviation": 300.0,
+        "slices_told": 8,
+    }
+    bars = {"noise_deviation": 7.0, "sum_errors": None, "released_total": None, "sum_deviation": None}
+    factors = {"total_deviation": None, "gamma": 2.0, "kappa": 0.5}
+    hashes = {"cells_sha256": "ab" * 32, "code_version": "0.1.0", "configuration_hash": "cd" * 32}
+    return Published(created=NOW, **made, **bars, **factors, **hashes)
 
 
 def test_fields_are_the_registrys(small_config: Small) -> None:

@@ -9,7 +9,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -109,6 +109,47 @@ def draw(
 
 
 @app.command()
+def export(
+    conf: Conf,
+    format: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="geoparquet, geotiff, zarr, csv, or h3: sums of hexagons.")
+    ],
+    to: Annotated[
+        Path, typer.Option("--to", metavar="PATH", help="A file, or for Zarr a folder, in a folder that exists.")
+    ],
+    region: RegionName = None,
+    release_id: query.ReleaseId = None,
+    box: Annotated[
+        str | None, typer.Option("--box", metavar="S,W,N,E", help="Only cells that this box touches, in degrees.")
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="ISO time, in the release's zone unless it says. Default: its start."),
+    ] = None,
+    end: Annotated[str | None, typer.Option(metavar="TIME", help="The same. Default: its end.")] = None,
+    geometry: Annotated[
+        str | None,
+        typer.Option(metavar="cell|centre", help="Of GeoParquet: outlines of cells, or their centres. Default: cell."),
+    ] = None,
+    resolution: Annotated[
+        int | None, typer.Option(metavar="0-15", help="Of h3: 8 has hexagons of 0.7 square kilometres. Default: 8.")
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace what lies at PATH; without it, that is refused.")
+    ] = False,
+    overrides: Overrides = None,
+) -> None:
+    """Write a published release as a file for other tools, from its tables alone. Costs no privacy.
+
+    The file says which release it is of and what was promised, and is there whole or not at all.
+    """
+    from vdr_spark.cli import export as command
+
+    wish = command.Wish(format, to, box, start, end, geometry, resolution, overwrite)
+    command.run(open_config(conf, overrides), region, release_id, wish)
+
+
+@app.command()
 def evaluate(
     conf: Conf, region: RegionName = None, reads_the_truth: ReadsTheTruth = False, overrides: Overrides = None
 ) -> None:
@@ -141,6 +182,7 @@ def _stages(names: Sequence[str], conf: Path, overrides: list[str] | None, ask: 
     config = open_config(conf, overrides)
     confirm = ask_to_go_on if ask else lambda: True
     pipeline = Pipeline(open_spark(config, names[0]), config, ConsoleProgress(), confirm=confirm)
+    pipeline.prepare(names)
     for name in names:
         if not pipeline.run(name):
             say_skipped(name)

@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -100,7 +101,9 @@ def leave_on_interrupt() -> None:
         print("\nInterrupted. The same command takes up where this one stopped.", file=sys.stderr, flush=True)
         os._exit(INTERRUPTED)
 
-    signal.signal(signal.SIGINT, leave)
+    # A scheduler may call us in another thread, where Python gives nobody a signal.
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, leave)
 
 
 def run(command: Callable[[list[str]], object], arguments: list[str]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from vdr_spark.cli.console import console, leave_on_interrupt
 from vdr_spark.config import ReleaseConfig, load_config
+from vdr_spark.errors import InvalidQuery
 from vdr_spark.plan import make_plan
 
 if TYPE_CHECKING:
@@ -61,3 +63,24 @@ def open_release(config: ReleaseConfig, region: str | None, release_id: str | No
     from vdr_spark.release.views import read_by_spark
 
     return read_by_spark(spark, plan.output, wanted)
+
+
+def read_numbers(name: str, text: str, count: int) -> list[float]:
+    """Read so many numbers with commas between them."""
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) != count:
+        raise InvalidQuery(f"{name} takes {count} numbers with commas between them, not {text!r}")
+    return numbers
+
+
+def read_moment(name: str, text: str | None) -> datetime | None:
+    """Read an ISO time; one without a zone the release takes to be in its own."""
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidQuery(f"{name} takes a time such as 2020-01-07T09:00, not {text!r}") from None

@@ -11,7 +11,16 @@ import numpy as np
 import typer
 
 from vdr_spark.cli.console import caution, console
-from vdr_spark.cli.options import Conf, Json, Overrides, RegionName, open_config, open_release
+from vdr_spark.cli.options import (
+    Conf,
+    Json,
+    Overrides,
+    RegionName,
+    open_config,
+    open_release,
+    read_moment,
+    read_numbers,
+)
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import InvalidQuery
 from vdr_spark.grid import Box, Grid
@@ -55,7 +64,7 @@ def range_command(
     """Count the pings of a box during a period. Default: the square kilometre in the middle, the whole period."""
     config = open_config(conf, overrides)
     area = _box(_grid(config, region), at, side, box)
-    since, until = _moment("--from", start), _moment("--to", end)
+    since, until = read_moment("--from", start), read_moment("--to", end)
     release = _release(config, region, release_id)
     _print(release.range_count(area, since, until), release, as_json)
 
@@ -82,7 +91,7 @@ def hotspot_command(
     """Find the nearest cell with at least so many pings, in the slice that holds a moment."""
     config = open_config(conf, overrides)
     lat, lon = _place(_grid(config, region), at)
-    moment = _moment("--when", when)
+    moment = read_moment("--when", when)
     release = _release(config, region, release_id)
     _print(release.nearest_hotspot(lat, lon, moment or _noon(release), threshold, within), release, as_json)
 
@@ -114,16 +123,6 @@ def _release(config: ReleaseConfig, region: str | None, release_id: str | None) 
     return release
 
 
-def _numbers(name: str, text: str, count: int) -> list[float]:
-    try:
-        numbers = [float(part) for part in text.split(",")]
-    except ValueError:
-        numbers = []
-    if len(numbers) != count:
-        raise InvalidQuery(f"{name} takes {count} numbers with commas between them, not {text!r}")
-    return numbers
-
-
 def _grid(config: ReleaseConfig, region: str | None) -> Grid:
     return make_plan(config).choose_region(region).grid
 
@@ -131,26 +130,16 @@ def _grid(config: ReleaseConfig, region: str | None) -> Grid:
 def _place(grid: Grid, at: str | None) -> tuple[float, float]:
     if at is None:
         return grid.box.centre
-    lat, lon = _numbers("--at", at, 2)
+    lat, lon = read_numbers("--at", at, 2)
     return lat, lon
 
 
 def _box(grid: Grid, at: str | None, side: float, edges: str | None) -> Box:
     if edges is not None:
-        return Box(*_numbers("--box", edges, 4))
+        return Box(*read_numbers("--box", edges, 4))
     if not side > 0:
         raise InvalidQuery(f"--side must be a positive number of metres, not {side:g}")
     return Box.around(*_place(grid, at), side)
-
-
-def _moment(name: str, text: str | None) -> datetime | None:
-    """Read an ISO time; one without a zone the release takes to be in its own."""
-    if text is None:
-        return None
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidQuery(f"{name} takes a time such as 2020-01-07T09:00, not {text!r}") from None
 
 
 def _noon(release: Release) -> datetime:

@@ -11,7 +11,7 @@ import re
 from pyspark.errors import PySparkException
 
 from vdr_spark.config.settings import InputSettings
-from vdr_spark.errors import InvalidInput, JobFailed
+from vdr_spark.errors import EnvironmentProblem, InvalidInput, JobFailed
 from vdr_spark.pings.layouts import LAYOUTS
 from vdr_spark.spark_errors import SPARK_ERRORS
 from vdr_spark.workers import locate_in_code
@@ -21,15 +21,26 @@ _CONDITION = re.compile(r"(?:^|(?:Exception|Error): )\[([A-Z][A-Z0-9_.]+)\]", re
 _TASK_PROBLEM = re.compile(r"TaskProblem: (\w+ in [\w.<>: ,]+)")
 _UNREADABLE = re.compile("FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|PARQUET_COLUMN_DATA_TYPE_MISMATCH")
 _FILE = re.compile(r"(?:file:|\w+://)\S+?\.(?:parquet|csv|txt|gz)\b")
+# What our code in a worker imports, and no other name: a row may look like the message of an exception.
+_MISSING_MODULE = re.compile(
+    r"^ModuleNotFoundError: No module named '(vdr_spark|numpy|pandas|pyarrow|pydantic|yaml|fsspec|delta)\b",
+    re.MULTILINE,
+)
 _MACHINE_PROBLEMS = ("No space left on device", "Permission denied", "Too many open files", "Java heap space")
 
 
 def describe_failure(problem: Exception, pings_input: InputSettings, afterwards: str = "") -> Exception:
-    """A damaged file is the user's to mend, anything else is a defect; Spark's account of either may quote data.
+    """A damaged file or a bare Python is the user's to mend, the rest is a defect; Spark's account may quote data.
 
     `afterwards` ends the advice to run the command again.
     """
     text = str(problem)
+    if (module := _MISSING_MODULE.search(text)) is not None:
+        return EnvironmentProblem(
+            f"Spark's Python workers cannot import {module[1]}: they run a Python of their own. Send yours along "
+            "(--archives with PYSPARK_PYTHON, docs/platforms/yarn.md), or install the wheel on every node, and run "
+            f"the same command again{afterwards}."
+        )
     if not _UNREADABLE.search(text):
         return redact(problem)
     file = _FILE.search(text)

@@ -15,6 +15,7 @@ from vdr_spark.config.kinds import Count, Degrees, Jars, Location, Memory, Momen
 from vdr_spark.config.sentences import describe_errors
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.grid import Box
+from vdr_spark.sum_errors import Users
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
@@ -220,6 +221,11 @@ class RefineSettings(Section):
     )
     concentration: float = Field(
         default=5e-5, gt=0, le=1, description="of `gamma`: C, the sum of squared shares of the cells"
+    )
+    users: Users = Field(
+        default="people",
+        description="who has more than k pings: `people`, who come back to few places, or `vehicles`, which roam. "
+        "Error bars widen by what may be missing of one user in one place",
     )
 
 

@@ -109,6 +109,7 @@ def identify_release(config: ReleaseConfig, region: str | None) -> str:
         *((model, _written(settings)) for model, settings in denoise.network_settings.items()),
         ("refine", refine.method),
         ("concentration", refine.concentration if refine.method == "gamma" else None),
+        ("users", refine.users if refine.users != "people" else None),
     ]
     return _hash("release", [[name, value] for name, value in content if value is not None])
 

@@ -101,6 +101,11 @@ class Plan:
             return None
         return Noise(build_mechanism(privacy.mechanism, estimate.max_per_user, privacy.total_epsilon))
 
+    @property
+    def total_deviation(self) -> float:
+        """How well N is known, in pings: 0 where it is declared."""
+        return 0.0 if self.noise_of_total is None else self.noise_of_total.deviation
+
     def bound(self, total_pings: int) -> int:
         """Return k, the number of pings kept of each user, once N is known."""
         k = self.config.privacy.bound(total_pings)

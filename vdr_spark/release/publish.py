@@ -105,13 +105,25 @@ def _look_at_cells(spark: SparkSession, release: ReleasePlan, signal: Signal) ->
         noisy_total_deviation=signal.deviation,
         slices_told=signal.slices_told,
         noise_deviation=release.noise.deviation * refinement["gamma"],
-        sum_errors=None if refinement["sum_errors"] is None else refinement["sum_errors"]["spreads"],
+        **_errors_of_sums(refinement["sum_errors"]),
         gamma=refinement["gamma"],
         kappa=refinement["kappa"],
         cells_sha256=checksum(*cells),
         code_version=version("vdr-spark"),
         configuration_hash=release.plan.configuration_hash,
     )
+
+
+def _errors_of_sums(notes: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the columns of the errors of sums, as refinement wrote them down."""
+    notes = notes or {"spreads": None, "sum_deviation": None, "total": None}
+    total = notes["total"] or {"pings": None, "deviation": None}
+    return {
+        "sum_errors": notes["spreads"],
+        "released_total": total["pings"],
+        "sum_deviation": notes["sum_deviation"],
+        "total_deviation": total["deviation"],
+    }
 
 
 def describe_release(

@@ -18,7 +18,7 @@ from vdr_spark.storage.catalog import Place
 from vdr_spark.storage.delta_files import column_values, is_delta_table, read_batches, read_rows
 from vdr_spark.storage.places import OutputFolder
 from vdr_spark.storage.schemas import CELLS, RELEASES, Table
-from vdr_spark.sum_errors import Spread, SumErrors
+from vdr_spark.sum_errors import Spread, SumErrors, Total
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,8 +63,11 @@ def _promise(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sum_errors(row: Mapping[str, Any]) -> SumErrors | None:
-    spreads = row["sum_errors"]
-    return None if spreads is None else SumErrors(row["noise_deviation"], tuple(Spread(**of) for of in spreads))
+    if row["sum_errors"] is None:
+        return None
+    spreads = tuple(Spread(**of) for of in row["sum_errors"])
+    total = None if row["released_total"] is None else Total(row["released_total"], row["total_deviation"])
+    return SumErrors(row["noise_deviation"], spreads, row["sum_deviation"], total)
 
 
 def _grid(row: Mapping[str, Any]) -> Grid:

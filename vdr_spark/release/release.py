@@ -18,9 +18,13 @@ from vdr_spark.query.wording import format_moment
 from vdr_spark.sum_errors import SumErrors
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
     import xarray as xr
     from pyspark.sql import DataFrame, SparkSession
+
+    from vdr_spark.progress import Progress
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,6 +123,39 @@ class Release:
                 "use spark.createDataFrame(release.to_pandas())"
             )
         return select_cells(spark, OutputFolder.at(self.output, self.tables), self.release_id)
+
+    def export(
+        self,
+        path: str | Path,
+        format: str,
+        *,
+        box: Box | None = None,
+        start: datetime | None = None,
+        end: datetime | None = None,
+        geometry: str | None = None,
+        resolution: int | None = None,
+        overwrite: bool = False,
+        progress: Progress | None = None,
+    ) -> list[Path]:
+        """Write the cells that a box and a period touch for other tools: geoparquet, geotiff, zarr, csv or h3.
+
+        Every file says which release it is of and what was promised, and is there whole or not at all. `geometry` of
+        GeoParquet is `cell` or `centre`, `resolution` that of H3. Returns the paths that were written.
+        """
+        from vdr_spark.export import export_release
+
+        return export_release(
+            self,
+            path,
+            format,
+            box=box,
+            start=start and self._in_zone(start),
+            end=end and self._in_zone(end),
+            geometry=geometry,
+            resolution=resolution,
+            overwrite=overwrite,
+            progress=progress,
+        )
 
     def _in_zone(self, moment: datetime) -> datetime:
         """Return a moment with a zone: its own, or that of the release."""

@@ -37,6 +37,9 @@ class Published:
     slices_told: int
     noise_deviation: float
     sum_errors: list[dict[str, Any]] | None
+    released_total: float | None
+    sum_deviation: float | None
+    total_deviation: float | None
     gamma: float
     kappa: float
     cells_sha256: str

@@ -101,9 +101,21 @@ RELEASES = Table(
         (
             "sum_errors",
             "ARRAY<STRUCT<side: INT, slices: INT, spread: DOUBLE, clump: DOUBLE>>",
-            "of sums over squares of so many cells a side and so many slices: with u = spread * count / q, the "
-            "variance is the larger of q * q * u / (1 + u) + clump * count and the sum of squared deviations; null: "
-            "cells err independently",
+            "of sums over squares of so many cells a side and so many slices: with s = count / released_total, u = "
+            "spread * count / q, v = q * q * u / (1 + u) and w = clump * count * (1 + clump / (count + clump / 50)), "
+            "the variance is pow(1 - s, 2) * v + s * s * (pow(sum_deviation, 2) - v + pow(total_deviation, 2)) + "
+            "(1 - s) * w, and v + w at least the sum of squared deviations; null: cells err independently",
+        ),
+        (
+            "released_total",
+            "DOUBLE",
+            "what all cells add up to: N, or the region's share of it; null: not scaled",
+        ),
+        ("sum_deviation", "DOUBLE", "how far all cells together were off before they were scaled to that"),
+        (
+            "total_deviation",
+            "DOUBLE",
+            "how well that is known itself: 0 where N is declared and the draw has one region",
         ),
         ("gamma", "DOUBLE", "factor from pings kept to all pings"),
         ("kappa", "DOUBLE", "share of a cell's deviation from what was expected that is released"),

@@ -1,0 +1,80 @@
+"""Notebooks run as plain Python, without widgets, and with a stand-in for those of Databricks."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.conftest import ROOT
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.py"))
+QUICKSTART, ANALYSTS = ROOT / "notebooks/quickstart.py", ROOT / "notebooks/analysts.py"
+
+
+class Widgets:
+    """Widgets as a job fills them in: a default does not replace what was given."""
+
+    def __init__(self, **given: str) -> None:
+        self.given, self.values = given, dict[str, str]()
+
+    def text(self, name: str, default: str) -> None:
+        self.values[name] = self.given.get(name, default)
+
+    def get(self, name: str) -> str:
+        return self.values[name]
+
+
+class Dbutils:
+    def __init__(self, **given: str) -> None:
+        self.widgets = Widgets(**given)
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
+def test_it_is_in_the_source_format_of_databricks(notebook: Path) -> None:
+    assert notebook.read_text().startswith("# Databricks notebook source\n# MAGIC %md\n")
+
+
+@pytest.mark.usefixtures("in_demo_folder")
+def test_quickstart_without_widgets(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(QUICKSTART))
+    printed = capsys.readouterr().out
+    for words in ("Who is protected", "16 slices of 24 x 24", "nearest hot spot", "the Theta method", "slice_start"):
+        assert words in printed
+
+
+def test_quickstart_with_widgets(in_demo_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As on Databricks: from the notebooks' folder, with the place of everything given."""
+    elsewhere = in_demo_folder / "conf/of-the-widget.yaml"
+    elsewhere.write_text((in_demo_folder / "conf/demo.yaml").read_text().replace("output: out/demo", "output: nowhere"))
+    dbutils = Dbutils(conf=str(elsewhere), volume="out")
+    left = runpy.run_path(str(QUICKSTART), init_globals={"dbutils": dbutils})
+    assert left["publisher"].config.output == "out/demo"
+    assert set(dbutils.widgets.values) == {"conf", "volume"}
+    assert "All of it holds." in capsys.readouterr().out
+    assert not (in_demo_folder / "nowhere").exists()
+
+
+@pytest.mark.usefixtures("in_demo_folder")
+def test_analysts_without_widgets(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(ANALYSTS))
+    printed = capsys.readouterr().out
+    for words in ("estimated_rmse", "slice_start", "| pings", "statement"):
+        assert words in printed or words.replace(" ", "") in printed
+
+
+def test_analysts_with_widgets_and_tables_by_name(
+    in_demo_folder: Path, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Tables of a catalog, and the session that is there; a release by its id, and none where the id is wrong."""
+    for name in ("cells", "releases"):
+        spark.read.format("delta").load(f"{in_demo_folder}/out/demo/tables/{name}").createOrReplaceTempView(
+            f"named_{name}"
+        )
+    [(release_id,)] = spark.sql("SELECT release_id FROM named_releases").collect()
+    tables = {"cells": "named_cells", "releases": "named_releases"}
+    dbutils = Dbutils(**tables, release_id=release_id)
+    runpy.run_path(str(ANALYSTS), init_globals={"dbutils": dbutils, "spark": spark})
+    assert set(dbutils.widgets.values) == {"cells", "releases", "release_id"}
+    assert release_id in capsys.readouterr().out
+    assert spark.sql("SELECT DISTINCT release_id FROM released_cells").collect() == [(release_id,)]

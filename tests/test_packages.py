@@ -98,8 +98,16 @@ def test_delta_and_pytorch_are_told_apart_from_spark(tmp_path: Path) -> None:
     (torch,), _ = run_without(("torch",), [denoise], tmp_path)
     assert torch.startswith("EnvironmentProblem: networks are trained by PyTorch, but the package torch is not")
     assert "vdr-spark[train]" in torch
-    (delta,), _ = run_without(("delta",), ["from vdr_spark import register_views"], tmp_path)
+    jars = (
+        "from vdr_spark.config.settings import SparkSettings\n"
+        "from vdr_spark.packages import explain_missing_packages\n"
+        "from vdr_spark.spark.session import _jar_conf\n"
+        "with explain_missing_packages(): _jar_conf(SparkSettings())"
+    )
+    stages = "import vdr_spark.audit, vdr_spark.pipeline, vdr_spark.release.views"
+    (delta, nothing), _ = run_without(("delta",), [jars, stages], tmp_path)
     assert "the package delta-spark is not installed" in delta
+    assert nothing == ""  # what runs where Delta is there without its Python package, or behind Spark Connect
 
 
 @pytest.mark.parametrize(("model", "refused"), [("auto", True), ("blindspot", True), ("ridge", False)])

@@ -194,7 +194,7 @@ def _stages(names: Sequence[str], conf: Path, overrides: list[str] | None, ask: 
 def _say_published(plan: Plan, region: Region, conf: Path, overrides: Sequence[str]) -> None:
     """Say where a release is, and by which command one looks at it."""
     of_region = f" of region {region.name}" if region.name else ""
-    tables = f"{escape(plan.config.output)}/tables"
+    tables = f"{escape(plan.config.output)}/tables" if plan.output.schema is None else plan.output.tables
     console.print(f"Release [bold]{plan.release_id(region)}[/bold]{of_region} is in {tables}")
     chosen = ["--region", region.name] if region.name else []
     command = shlex.join(["vdr", "draw", str(conf), *chosen, *(f"--set={text}" for text in overrides)])

@@ -30,8 +30,9 @@ def create_if_missing(spark: SparkSession, place: Place, table: Table) -> None:
     try:
         spark.sql(_creation(f"delta.{quote_name(place)}" if isinstance(place, str) else place.quoted, table))
     except AnalysisException as problem:
+        remedy = "choose another place for it" if isinstance(place, str) else "name a schema that exists and is yours"
         reason = problem.getCondition() or "no reason given"
-        raise InvalidConfig(f"{place} cannot be made a Delta table ({reason}); choose another place for it") from None
+        raise InvalidConfig(f"{place} cannot be made a Delta table ({reason}); {remedy}") from None
     if not is_delta_table(spark, place):  # of a folder with anything in it, Delta takes it that the table exists
         raise InvalidConfig(f"{place} holds something that is no Delta table; choose another place for it")
 

@@ -17,8 +17,8 @@ from vdr_spark.collect.failures import describe_failure
 from vdr_spark.errors import VdrError
 from vdr_spark.pings.layouts import CANONICAL
 from vdr_spark.pings.readers import (
-    ALL_FILES_OR_NONE,
     NANOSECONDS_AS_NUMBERS,
+    WHILE_READING,
     OpenedPings,
     canonical_columns,
     open_pings,
@@ -28,6 +28,7 @@ from vdr_spark.plan import Plan
 from vdr_spark.spark.grid_columns import in_box_column, in_period_column
 from vdr_spark.spark.query_loggers import mute_query_loggers
 from vdr_spark.spark.session import settings_of_spark
+from vdr_spark.spark_versions import to_arrow
 
 _MEDIAN_ACCURACY = 1000  # of the median time: within a thousandth of the ranks
 
@@ -97,7 +98,7 @@ def measure(spark: SparkSession, plan: Plan, frame: DataFrame | None = None) -> 
     """Read all pings twice, once for the rows and once for the users, and return what they are like."""
     settings = plan.config.input
     try:
-        with mute_query_loggers(), settings_of_spark(spark, ALL_FILES_OR_NONE | NANOSECONDS_AS_NUMBERS):
+        with mute_query_loggers(), settings_of_spark(spark, WHILE_READING | NANOSECONDS_AS_NUMBERS):
             opened = open_pings(spark, settings, frame)
             rows = _select_rows(opened, canonical_columns(opened, settings))
             return _measure(rows, opened, plan)
@@ -199,5 +200,5 @@ def _other_readings() -> dict[str, tuple[Column, Column]]:
 def _count_per_user(pings: DataFrame) -> PingsPerUser:
     """Count pings by user, then users by their number of pings: what comes to the driver knows no id."""
     sizes = pings.groupBy("user_id").agg(F.count(F.lit(1)).alias("pings"))
-    table = sizes.groupBy("pings").agg(F.count(F.lit(1)).alias("users")).orderBy("pings").toArrow()
+    table = to_arrow(sizes.groupBy("pings").agg(F.count(F.lit(1)).alias("users")).orderBy("pings"))
     return PingsPerUser(table.column("pings").to_numpy(), table.column("users").to_numpy())

@@ -24,6 +24,7 @@ from vdr_spark.collect.slice_digests import DIGEST_SCHEMA, digest_slices
 from vdr_spark.errors import DamagedTable, LedgerConflict, StageMissing
 from vdr_spark.privacy.accounting import BudgetRequest, Draw, Entry
 from vdr_spark.privacy.ledger import Ledger
+from vdr_spark.spark_versions import is_about_a_file
 from vdr_spark.storage.delta_files import list_files
 from vdr_spark.storage.delta_log import list_commits
 from vdr_spark.storage.files import filesystem
@@ -163,7 +164,7 @@ class NoisyTensor:
         try:
             found = sorted((row.slice, row.sha256, row.total) for row in digests.collect())
         except (PySparkException, Py4JJavaError) as problem:
-            if "FAILED_READ_FILE" not in str(problem):
+            if not is_about_a_file(problem):
                 raise
             raise self._damaged("a file of it is gone or cannot be read", "bring the folder back as it was") from None
         if [number for number, _, _ in found] != list(range(self._slices)):

@@ -17,7 +17,7 @@ from vdr_spark.collect.total import Clip
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.cost import tasks_for
 from vdr_spark.errors import InvalidConfig, LedgerConflict, VdrError
-from vdr_spark.pings.readers import ALL_FILES_OR_NONE
+from vdr_spark.pings.readers import WHILE_READING
 from vdr_spark.plan import Plan
 from vdr_spark.privacy.accounting import State
 from vdr_spark.privacy.bill import Bill, prepare_bill
@@ -53,7 +53,7 @@ def collect(spark: SparkSession, draws: Draws, frame: DataFrame | None = None) -
                 tensor.mark_spent(plan.budget_request)
             return False
         _refuse_seeds_over_people(plan.config)
-        with settings_of_spark(spark, ALL_FILES_OR_NONE), mute_query_loggers():
+        with settings_of_spark(spark, WHILE_READING), mute_query_loggers():
             source = open_source(spark, plan.config.input, plan.grids, frame)
             _reserve(draws)
             with _hide_data_in_failures(plan.config), settings_of_spark(spark, source.arrow_settings):

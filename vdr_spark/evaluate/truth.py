@@ -13,21 +13,23 @@ from pyspark.sql import functions as F
 from vdr_spark.arrays import Slices
 from vdr_spark.config.settings import InputSettings
 from vdr_spark.grid import Grid
-from vdr_spark.pings.readers import read_pings
+from vdr_spark.pings.readers import WHILE_READING, read_pings
 from vdr_spark.spark.grid_columns import cell_column
 from vdr_spark.spark.query_loggers import mute_query_loggers
+from vdr_spark.spark.session import settings_of_spark
+from vdr_spark.spark_versions import to_arrow
 
 
 def count_truth(spark: SparkSession, pings_input: InputSettings, grid: Grid) -> Slices:
     """Return the exact number of pings of all users in every cell, none left out. (T, M, M)"""
-    with mute_query_loggers():
+    with mute_query_loggers(), settings_of_spark(spark, WHILE_READING):
         return _count(read_pings(spark, pings_input), grid)
 
 
 def _count(pings: DataFrame, grid: Grid) -> Slices:
     cell = cell_column(grid, F.col("lat"), F.col("lon"), F.col("ts")).alias("cell")
     located = pings.where(F.col("user_id").isNotNull()).select(cell).where(F.col("cell").isNotNull())
-    table = located.groupBy("cell").count().toArrow()
+    table = to_arrow(located.groupBy("cell").count())
     counts = np.zeros(grid.size, dtype=np.float32)
     counts[table.column("cell").to_numpy()] = table.column("count").to_numpy()
     return counts.reshape(grid.shape)

@@ -10,6 +10,7 @@ from vdr_spark.arrays import Slices
 from vdr_spark.grid import Grid
 from vdr_spark.release.choice import choose_release, no_release_yet
 from vdr_spark.release.read import CELL_COLUMNS, assemble_cells, read_cells, table_path
+from vdr_spark.spark_versions import to_arrow
 from vdr_spark.storage.paths import absolute, is_local
 from vdr_spark.storage.schemas import CELLS, RELEASES, Table
 from vdr_spark.storage.tables import read_rows
@@ -27,7 +28,7 @@ def read_back(spark: SparkSession, output: str, release_id: str, grid: Grid) -> 
     """
     if is_local(absolute(output)):
         return read_cells(output, release_id, grid)
-    cells = select_cells(spark, output, release_id).select(*CELL_COLUMNS).toArrow()
+    cells = to_arrow(select_cells(spark, output, release_id).select(*CELL_COLUMNS))
     return assemble_cells(cells.to_batches(), output, release_id, grid)
 
 

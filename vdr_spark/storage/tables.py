@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import delta.exceptions.captured  # noqa: F401  makes Python exceptions of Delta's conflicts
-from delta import exceptions
 from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
@@ -14,9 +12,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampType
 
 from vdr_spark.errors import InvalidConfig
+from vdr_spark.spark_versions import import_delta_exceptions
 from vdr_spark.storage.delta_log import remove_log_without_commit
 from vdr_spark.storage.schemas import Table
 
+exceptions = import_delta_exceptions()
 # What Delta raises in the one of two writers that came second. In Python they have no common base class.
 COMMIT_CONFLICTS: tuple[type[Exception], ...] = (
     exceptions.DeltaConcurrentModificationException,

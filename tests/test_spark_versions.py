@@ -55,9 +55,7 @@ def test_frames_are_collected_in_their_order_and_types(spark: SparkSession) -> N
     assert expected["id"].to_pylist() == list(range(25_000))[::-1]
     assert expected["odd"].to_pylist()[:2] == [24_999 + 2**53, None]
     assert spark_versions._collect_streams(frame.orderBy(F.desc("id"))).equals(expected)
-    none = frame.where("id < 0")
-    assert spark_versions._collect_streams(none).schema == to_arrow(none).schema
-    assert to_arrow(none).num_rows == 0
+    assert to_arrow(frame.where("id < 0")).equals(expected.slice(0, 0))
 
 
 def test_a_condition_has_a_name(spark: SparkSession) -> None:

@@ -253,21 +253,24 @@ def settings_of_spark(spark: SparkSession, settings: dict[str, str]) -> Iterator
                 spark.conf.set(key, old)
 
 
-def _require_delta(spark: SparkSession) -> None:
-    advice = (
+def _advise_delta() -> str:
+    return (
         f"Start Spark with --packages {delta_package()} "
         f"--conf spark.sql.extensions={_DELTA_CLASS} "
         f"--conf spark.sql.catalog.spark_catalog={_DELTA_CONF['spark.sql.catalog.spark_catalog']}"
     )
+
+
+def _require_delta(spark: SparkSession) -> None:
     if _DELTA_CLASS not in (spark.conf.get("spark.sql.extensions", "") or "") and not _on_databricks():
-        raise EnvironmentProblem(f"the Spark session that exists has Delta switched off. {advice}")
+        raise EnvironmentProblem(f"the Spark session that exists has Delta switched off. {_advise_delta()}")
     jvm = getattr(spark, "_jvm", None)
     if jvm is not None and not _on_databricks():
         loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
         try:
             loader.loadClass(_DELTA_CLASS)
         except Exception as problem:
-            raise EnvironmentProblem(f"Delta's jars are not on Spark's class path. {advice}") from problem
+            raise EnvironmentProblem(f"Delta's jars are not on Spark's class path. {_advise_delta()}") from problem
 
 
 def _on_databricks() -> bool:

@@ -45,8 +45,9 @@ audit-test: $(READY) ## the statistical audit at length: hundreds of whole colle
 fault-test: $(READY) ## kill -9 at 84 points of a release, and the same command again after each; speculation on a cluster (over an hour)
 	@$(PYTEST) $(AT_LONG) --dist load -m faults tests/faults tests/side_channels
 
-matrix: $(READY) ## Petastorm's reading under pyarrow 14 to the newest, NumPy 1 and 2, Python 3.11 to 3.13 (11 minutes)
+matrix: $(READY) ## Petastorm's reading under pyarrow 14 to the newest; a release, tests and a kill under Spark 3.5, 4.0 and 4.2 (an hour)
 	@$(BIN)/python -m tests.matrix.environments
+	@$(BIN)/python -m tests.matrix.under_spark
 
 # Of this process only: Spark's Python workers and the processes that tests start are not counted.
 coverage: $(READY) ## how much of vdr_spark the fast tests run, line by line in htmlcov/

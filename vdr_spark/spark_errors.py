@@ -12,6 +12,8 @@ from contextlib import contextmanager
 
 from pyspark.errors import PySparkException
 
+from vdr_spark.spark_versions import import_delta_exceptions
+
 _CONFLICT = re.compile(
     r"io\.delta\.exceptions\.(Concurrent\w+|MetadataChanged|ProtocolChanged)Exception"
     r"|\[DELTA_(CONCURRENT_\w+|METADATA_CHANGED|PROTOCOL_CHANGED)\b"
@@ -29,8 +31,7 @@ def _errors_of_py4j() -> tuple[type[Exception], ...]:
 def _errors_of_delta() -> tuple[type[Exception], ...]:
     """Return what Delta raises in the one of two writers that came second. In Python they have no common base class."""
     try:
-        import delta.exceptions.captured  # noqa: F401  makes Python exceptions of Delta's conflicts
-        from delta import exceptions
+        exceptions = import_delta_exceptions()
     except ImportError:  # as above; and a runtime may have Delta without its Python package
         return ()
     return (

@@ -17,7 +17,10 @@ from vdr_spark.collect.packed_counts import sum_packed
 from vdr_spark.collect.source import open_source
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.grid import Grid
+from vdr_spark.pings.readers import WHILE_READING
 from vdr_spark.plan import make_plan
+from vdr_spark.spark.settings import settings_of_spark
+from vdr_spark.spark_versions import to_arrow
 
 Small = Callable[..., ReleaseConfig]
 K = 5
@@ -52,7 +55,8 @@ def counted(spark: SparkSession, config: ReleaseConfig) -> NDArray[np.float64]:
     grid, key = grid_of(config), SampleKey.generate()
     source = open_source(spark, config.input, make_plan(config).grids)
     bounding = build_bounding(config.privacy.bounding, config.privacy.bound(0), grid.size, key)
-    packed = count_bounded(source, make_plan(config).grids, bounding, key, 2).toArrow()
+    with settings_of_spark(spark, WHILE_READING):
+        packed = to_arrow(count_bounded(source, make_plan(config).grids, bounding, key, 2))
     layers = sum_packed(packed.to_batches(), grid.cells_per_side**2)
     counts = np.zeros((grid.slices, grid.cells_per_side**2))
     for layer, values in layers.items():

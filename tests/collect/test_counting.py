@@ -32,6 +32,7 @@ from vdr_spark.collect.packed_counts import sum_packed
 from vdr_spark.collect.source import SparkSource, open_source
 from vdr_spark.config.settings import InputSettings
 from vdr_spark.grid import Box, Grid
+from vdr_spark.spark_versions import to_arrow
 from vdr_spark.units import WEIGHT_UNIT
 
 SIDE, SLICES, K = 4, 6, 8
@@ -67,7 +68,7 @@ def write_in_files(pings: pd.DataFrame, folder: Path, files: int) -> InputSettin
 def tensors_of(*packed: DataFrame) -> list[NDArray[np.int64]]:
     """The counts of each plan, all evaluated in one job: starting one takes longer than counting. (T, M*M) each"""
     labelled = [plan.withColumn("plan", F.lit(number)) for number, plan in enumerate(packed)]
-    rows = reduce(DataFrame.unionByName, labelled).toArrow()
+    rows = to_arrow(reduce(DataFrame.unionByName, labelled))
     tensors = [np.zeros((SLICES, SIDE**2), dtype=np.int64) for _ in packed]
     for number, tensor in enumerate(tensors):
         for layer, counts in sum_packed(rows.filter(pc.equal(rows["plan"], number)).to_batches(), SIDE**2).items():
@@ -106,7 +107,7 @@ def test_a_user_is_bounded_over_all_grids_together(spark: SparkSession, tmp_path
     settings = write_in_files(pd.concat([here, here.assign(lat=here.lat + 5, lon=here.lon + 5)]), tmp_path / "in", 2)
     grids = [GRID, there]
     packed = count_bounded(open_source(spark, settings, grids), grids, Sample(K, 8, KEY), KEY, 3)
-    layers = sum_packed(packed.toArrow().to_batches(), SIDE**2)
+    layers = sum_packed(to_arrow(packed).to_batches(), SIDE**2)
     counts = sum(layers.values())[: len(PINGS_OF_USER)]
     assert counts.tolist() == [min(K, 2 * n) for n in PINGS_OF_USER]
     assert {layer >= SLICES for layer in layers} == {False, True}
@@ -164,6 +165,7 @@ from pyspark.sql import SparkSession
 from tests.collect.test_counting import BOUNDINGS, GRID, KEY, tensors_of
 from vdr_spark.collect.counting import count_bounded
 from vdr_spark.collect.source import SparkSource
+from vdr_spark.spark_versions import to_arrow
 
 folder = sys.argv[1]
 conf = {

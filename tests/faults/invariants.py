@@ -20,6 +20,7 @@ from vdr_spark.progress import NullProgress
 from vdr_spark.refine import choose_refinement, estimate_kept, refine_sum_errors, round_as_told
 from vdr_spark.release.publish import is_published
 from vdr_spark.release.read import read_release
+from vdr_spark.spark_versions import to_arrow
 
 Tensor = NDArray[np.int64]
 
@@ -92,7 +93,7 @@ def _appends(spark: SparkSession, config: ReleaseConfig) -> int:
 
 
 def _check_cells(spark: SparkSession, config: ReleaseConfig) -> None:
-    rows = spark.read.format("delta").load(output_of(config).table("cells")).select("slice", "y", "x").toArrow()
+    rows = to_arrow(spark.read.format("delta").load(output_of(config).table("cells")).select("slice", "y", "x"))
     places = list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
     assert sorted(places) == list(np.ndindex(*grid_of(config).shape)), "a cell is missing, or stands twice"
 

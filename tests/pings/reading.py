@@ -14,7 +14,8 @@ from pyspark.sql import functions as F
 
 from vdr_spark.config.settings import InputSettings
 from vdr_spark.errors import InvalidInput
-from vdr_spark.pings.readers import read_pings
+from vdr_spark.pings.readers import WHILE_READING, read_pings
+from vdr_spark.spark.settings import settings_of_spark
 
 NOON = datetime(2020, 1, 7, 12, tzinfo=UTC)
 
@@ -36,9 +37,9 @@ def rows(pings: DataFrame) -> list[tuple[Any, ...]]:
     assert kinds["user_id"] in {"string", "int", "bigint"}
     assert (kinds["lat"], kinds["lon"], kinds["ts"]) == ("double", "double", "timestamp")
     seconds = (F.unix_micros("ts") / 1_000_000).alias("ts")
-    return sorted(
-        (tuple(row) for row in pings.select("user_id", "lat", "lon", seconds).collect()), key=lambda r: str(r)
-    )
+    with settings_of_spark(pings.sparkSession, WHILE_READING):
+        read = pings.select("user_id", "lat", "lon", seconds).collect()
+    return sorted((tuple(row) for row in read), key=lambda r: str(r))
 
 
 def write_parquet(path: Path, **columns: Any) -> Path:

@@ -7,10 +7,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 from pyspark.sql import SparkSession
 
 from tests.pings.reading import NOON, NOON_S, rows, settings, write_parquet
 from vdr_spark.pings.readers import read_pings
+from vdr_spark.spark.settings import settings_of_spark
+from vdr_spark.spark_versions import ROW_BY_ROW
 
 
 def test_vdr_parquet_as_it_is(any_zone: SparkSession, tmp_path: Path) -> None:
@@ -40,6 +43,17 @@ def test_foursquare(any_zone: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "nyc.txt").write_bytes(line.encode("latin-1"))
     seconds = datetime(2012, 4, 3, 18, 0, 6, tzinfo=UTC).timestamp()
     assert rows(read_pings(any_zone, settings(tmp_path, layout="foursquare"))) == [("470", 40.72, -74.0, seconds)]
+
+
+def test_a_time_that_spark_2_read_otherwise_stops_nobody(spark: SparkSession, tmp_path: Path) -> None:
+    """As Spark 3.5 is set, the job ends at a day of one digit, which Spark 2 read and it does not."""
+    line = "{}\t49bb\t4bf5\tCafe\t40.72\t-74.0\t-240\tTue Apr {} 18:00:06 +0000 2012\n"
+    (tmp_path / "nyc.txt").write_text(line.format(1, "03") + line.format(2, "3"))
+    with settings_of_spark(spark, dict.fromkeys(ROW_BY_ROW, "EXCEPTION")):
+        pings = read_pings(spark, settings(tmp_path, layout="foursquare"))
+        assert [row[0:4:3] for row in rows(pings)] == [("1", 1333476006.0), ("2", None)]
+        with pytest.raises(Exception, match="INCONSISTENT_BEHAVIOR_CROSS_VERSION"):
+            pings.collect()
 
 
 def test_cabspotting_user_is_the_file(spark: SparkSession, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from vdr_spark.errors import InvalidInput
-from vdr_spark.pings.parquet_schemas import compare_types
+from vdr_spark.pings.parquet_schemas import compare_types, require_same_bits
 from vdr_spark.pings.parquet_types import classify_column, find_column, open_parquet
 
 ONE = pa.array([1])
@@ -69,6 +69,16 @@ def test_files_of_one_sort_pass(tmp_path: Path) -> None:
     assert compare_types([], ["x"], "the folder") == {"x": set()}
     both = files(tmp_path, ONE, ONE.cast(pa.int8()))
     assert compare_types(both, ["x", "missing"], "the folder") == {"x": {"whole number"}, "missing": set()}
+
+
+def test_other_bits_are_refused_for_a_spark_that_would_cut_them_off(tmp_path: Path) -> None:
+    for kinds in (("int8", "int32"), ("int32", "uint32"), ("int32", "int64"), ("float", "double")):
+        both = files(tmp_path, *(ONE.cast(kind) for kind in kinds))
+        with pytest.raises(InvalidInput, match=rf"other bits than in others \({', '.join(sorted(kinds))}\)") as caught:
+            require_same_bits(both, ["x"], "the folder")
+        assert "anna" not in str(caught.value)
+    require_same_bits(files(tmp_path, ONE.cast("int8"), ONE.cast("int8")), ["x", "missing"], "the folder")
+    require_same_bits(files(tmp_path, pa.array(["u"]), pa.array(["u"]).dictionary_encode()), ["x"], "the folder")
 
 
 def test_files_of_two_sorts_are_refused(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
+import pyspark
 import pytest
 from pyspark.sql import Column, DataFrame, SparkSession, Window, WindowSpec
 from pyspark.sql import functions as F
@@ -98,6 +99,26 @@ DOUBTFUL: dict[str, tuple[Plan, str]] = {
     ),
 }
 
+# By the first Spark that knows them: refused there, and no plan before.
+NEWER: dict[str, tuple[str, str, str]] = {
+    "randstr": ("4.0", "select *, randstr(5) x from pings_view", "the function RandStr"),
+    "uniform": ("4.0", "select *, uniform(0, 10) x from pings_view", "the function Uniform"),
+    "try_reflect": ("4.0", "select *, try_reflect('java.util.UUID', 'randomUUID') x from pings_view", "Reflection"),
+    "a function of SQL": ("4.0", "select *, highest(lat) x from pings_view", "SQLScalarFunction"),
+    "piped into an aggregate": ("4.0", "from pings_view |> aggregate count(*) as n group by user_id", "an aggregate"),
+    "a lateral join": ("3.5", "select * from pings_view, lateral (select max(lat) from pings_view)", "LateralJoin"),
+    "a loop": (
+        "4.1",
+        "with recursive r(n) as (select 1 union all select n + 1 from r where n < 3) select * from pings_view, r",
+        "UnionLoop",
+    ),
+    "sketches merged by coins": (
+        "4.1",
+        "select p.*, kll_sketch_merge_double(a, b) x from pings_view p, values (X'00', X'00') as t(a, b)",
+        "KllSketchMergeDouble, which gives another value each time",
+    ),
+}
+
 
 def by_arrow(spark: SparkSession) -> DataFrame:
     before = spark.conf.get("spark.sql.execution.arrow.pyspark.enabled")
@@ -127,6 +148,24 @@ def test_plans_that_may_give_other_rows_or_mix_people_are_refused(pings: DataFra
     assert said.startswith("input: DataFrame trips is computed by a plan with ")
     assert "set input.trust_plan: true" in said
     check_recomputable(frame, VOUCHED)
+
+
+@pytest.mark.parametrize(("since", "query", "words"), NEWER.values(), ids=NEWER.keys())
+def test_what_newer_versions_brought_is_refused(pings: DataFrame, since: str, query: str, words: str) -> None:
+    spark = pings.sparkSession
+    if pyspark.__version__ < since:
+        pytest.skip(f"Spark {since} has it first")
+    if "highest" in query:
+        spark.sql(
+            "create or replace temporary function highest(x double) returns double "
+            "return x + (select max(lat) from pings_view)"
+        )
+    assert words in refusal(spark.sql(query))
+
+
+@pytest.mark.skipif(pyspark.__version__ < "4", reason="Spark 4 has it first")
+def test_rows_through_a_pipe_are_taken(pings: DataFrame) -> None:
+    check_recomputable(pings.sparkSession.sql("from pings_view |> where lat > 1 |> select user_id, lat"), SETTINGS)
 
 
 def test_delta_tables_are_taken_as_they_are_and_as_views(spark: SparkSession, tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def test_what_pandas_writes_by_default_is_a_wall_clock(
         "1971-06-01",
         "1960-01-01 00:00:00.0000005",
     ]
-    frame = pd.DataFrame({"user_id": range(4), "lat": 1.0, "lon": 2.0, "ts": pd.to_datetime(wall, format="ISO8601")})
+    frame = pd.DataFrame({"user_id": range(4), "lat": 1.0, "lon": 2.0, "ts": [pd.Timestamp(time) for time in wall]})
     frame.to_parquet(tmp_path / "a.parquet")
     assert pq.read_schema(tmp_path / "a.parquet").field("ts").type == pa.timestamp("ns")
     expected = frame["ts"].dt.floor("us").dt.tz_localize(zone or "UTC")

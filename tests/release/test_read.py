@@ -20,6 +20,7 @@ from vdr_spark.release.cell_source import EVERYTHING, CellsInMemory
 from vdr_spark.release.read import open_cells, read_release
 from vdr_spark.release.release import Release
 from vdr_spark.release.views import register_views, select_cells
+from vdr_spark.spark_versions import to_arrow
 from vdr_spark.storage.places import OutputFolder
 from vdr_spark.storage.schemas import CELLS
 from vdr_spark.storage.tables import append_once, create_if_missing
@@ -182,7 +183,7 @@ def test_the_same_to_the_bit_as_by_spark(spark: SparkSession, tmp_path: Path, re
         create_if_missing(spark, f"{output}/tables/{CELLS.name}", CELLS)
         append_once(cells, f"{output}/tables/{CELLS.name}", CELLS, f"test:{number}")
     counts, deviation = open_cells(output, release.release_id, release.grid).read(EVERYTHING)
-    table = select_cells(spark, OutputFolder.at(output), release.release_id).orderBy("slice", "y", "x").toArrow()
+    table = to_arrow(select_cells(spark, OutputFolder.at(output), release.release_id).orderBy("slice", "y", "x"))
     assert counts.tobytes() == table.column("count").to_numpy().astype(np.float32).tobytes()
     assert deviation is not None
     assert deviation.tobytes() == table.column("deviation").to_numpy().astype(np.float32).tobytes()

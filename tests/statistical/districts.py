@@ -91,7 +91,9 @@ def write_pings(path: str, grid: Grid, users: Integers, cells: Integers) -> None
 def stored_values(spark: SparkSession, config: ReleaseConfig) -> Integers:
     """The noisy tensor in its own integers: the largest noise would not survive `read_region`'s float32. (S, M*M)"""
     files = noisy_files(spark, config)
-    table = pq.ParquetDataset([file.removeprefix("file:") for file in files]).read(columns=["slice", "counts"])
+    # Not by folders: Delta 4.4 keeps the column that they are named after in the files too, and pyarrow sees two of it.
+    stored = pq.ParquetDataset([file.removeprefix("file:") for file in files], partitioning=None)
+    table = stored.read(columns=["slice", "counts"])
     values = table["counts"].combine_chunks().flatten().to_numpy().reshape(len(table), -1)
     return values[np.argsort(table["slice"].to_numpy())]
 

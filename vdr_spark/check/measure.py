@@ -27,6 +27,7 @@ from vdr_spark.plan import Plan
 from vdr_spark.spark.grid_columns import in_box_column, in_period_column
 from vdr_spark.spark.query_loggers import mute_query_loggers
 from vdr_spark.spark.settings import settings_of_spark
+from vdr_spark.spark_versions import to_arrow
 
 _MEDIAN_ACCURACY = 1000  # of the median time: within a thousandth of the ranks
 
@@ -198,5 +199,5 @@ def _other_readings() -> dict[str, tuple[Column, Column]]:
 def _count_per_user(pings: DataFrame) -> PingsPerUser:
     """Count pings by user, then users by their number of pings: what comes to the driver knows no id."""
     sizes = pings.groupBy("user_id").agg(F.count(F.lit(1)).alias("pings"))
-    table = sizes.groupBy("pings").agg(F.count(F.lit(1)).alias("users")).orderBy("pings").toArrow()
+    table = to_arrow(sizes.groupBy("pings").agg(F.count(F.lit(1)).alias("users")).orderBy("pings"))
     return PingsPerUser(table.column("pings").to_numpy(), table.column("users").to_numpy())

@@ -14,12 +14,12 @@ from vdr_spark.config.settings import InputSettings
 from vdr_spark.errors import EnvironmentProblem, InvalidInput, JobFailed
 from vdr_spark.pings.layouts import LAYOUTS
 from vdr_spark.spark_errors import SPARK_ERRORS
+from vdr_spark.spark_versions import condition_of, is_about_a_file
 from vdr_spark.workers import locate_in_code
 
 _EXCEPTION = re.compile(r"\b(?:java|scala|org\.apache|io\.delta|py4j|pyspark)\.[\w.]+(?:Exception|Error)\b")
 _CONDITION = re.compile(r"(?:^|(?:Exception|Error): )\[([A-Z][A-Z0-9_.]+)\]", re.MULTILINE)
 _TASK_PROBLEM = re.compile(r"TaskProblem: (\w+ in [\w.<>: ,]+)")
-_UNREADABLE = re.compile("FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|PARQUET_COLUMN_DATA_TYPE_MISMATCH")
 _FILE = re.compile(r"(?:file:|\w+://)\S+?\.(?:parquet|csv|txt|gz)\b")
 # What our code in a worker imports, and no other name: a row may look like the message of an exception.
 _MISSING_MODULE = re.compile(
@@ -41,9 +41,9 @@ def describe_failure(problem: Exception, pings_input: InputSettings, afterwards:
             "(--archives with PYSPARK_PYTHON, docs/platforms/yarn.md), or install the wheel on every node, and run "
             f"the same command again{afterwards}."
         )
-    if not _UNREADABLE.search(text):
+    if not is_about_a_file(problem):
         return redact(problem)
-    file = _FILE.search(text)
+    file = _FILE.search(str(problem))
     # Where a file, or a folder such as user_id=anna, is named after its user, the name is nobody's to print.
     tells = LAYOUTS[pings_input.layout].user_in_file_name is not None or (file is not None and "=" in file[0])
     which = f"a file of {pings_input.location}" if file is None or tells else file[0]
@@ -56,7 +56,7 @@ def describe_failure(problem: Exception, pings_input: InputSettings, afterwards:
 def redact(problem: Exception) -> JobFailed:
     """Turn the failure of a job over pings into one that names what is known to hold no data."""
     text = str(problem)
-    condition = problem.getCondition() if isinstance(problem, PySparkException) else None
+    condition = condition_of(problem) if isinstance(problem, PySparkException) else None
     names = [condition, *_CONDITION.findall(text), *_EXCEPTION.findall(text), *_TASK_PROBLEM.findall(text)]
     names += [phrase for phrase in _MACHINE_PROBLEMS if phrase in text]
     if not isinstance(problem, SPARK_ERRORS):

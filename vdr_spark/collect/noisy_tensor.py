@@ -22,6 +22,7 @@ from vdr_spark.errors import DamagedTable, LedgerConflict, StageMissing
 from vdr_spark.privacy.accounting import BudgetRequest, Draw, Entry
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.spark_errors import SPARK_ERRORS
+from vdr_spark.spark_versions import is_about_a_file
 from vdr_spark.storage.catalog import CatalogTable
 from vdr_spark.storage.delta_files import list_files
 from vdr_spark.storage.delta_log import list_commits
@@ -215,7 +216,7 @@ class NoisyTensor:
         try:
             found = sorted((row.slice, row.sha256, row.total) for row in digests.collect())
         except SPARK_ERRORS as problem:
-            if "FAILED_READ_FILE" not in str(problem):
+            if not is_about_a_file(problem):
                 raise
             raise self._damaged("a file of it is gone or cannot be read", "bring the folder back as it was") from None
         if [number for number, _, _ in found] != list(range(self._slices)):

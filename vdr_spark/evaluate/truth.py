@@ -17,6 +17,7 @@ from vdr_spark.pings.readers import read_pings, reading_settings
 from vdr_spark.spark.grid_columns import cell_column
 from vdr_spark.spark.query_loggers import mute_query_loggers
 from vdr_spark.spark.settings import settings_of_spark
+from vdr_spark.spark_versions import to_arrow
 
 
 def count_truth(spark: SparkSession, pings_input: InputSettings, grid: Grid) -> Slices:
@@ -28,7 +29,7 @@ def count_truth(spark: SparkSession, pings_input: InputSettings, grid: Grid) -> 
 def _count(pings: DataFrame, grid: Grid) -> Slices:
     cell = cell_column(grid, F.col("lat"), F.col("lon"), F.col("ts")).alias("cell")
     located = pings.where(F.col("user_id").isNotNull()).select(cell).where(F.col("cell").isNotNull())
-    table = located.groupBy("cell").count().toArrow()
+    table = to_arrow(located.groupBy("cell").count())
     counts = np.zeros(grid.size, dtype=np.float32)
     counts[table.column("cell").to_numpy()] = table.column("count").to_numpy()
     return counts.reshape(grid.shape)

@@ -6,10 +6,11 @@ example. One person's file could so change how everybody's rows are read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from fsspec import AbstractFileSystem
 
 from vdr_spark.errors import InvalidInput
@@ -19,10 +20,13 @@ from vdr_spark.pings.parquet_types import (
     INSTANT_NS,
     WALL_CLOCK,
     WALL_CLOCK_NS,
+    bits_of_column,
     classify_column,
     find_column,
     open_parquet,
 )
+
+Look = Callable[[pq.ParquetFile, str], str]
 
 # Sorts that mean the same in two units. Whoever reads the rows has to look at the unit of each file.
 _TWO_UNITS = ({INSTANT, INSTANT_NS}, {WALL_CLOCK, WALL_CLOCK_NS})
@@ -34,8 +38,7 @@ def compare_types(files: Sequence[str], names: Sequence[str], path: str) -> dict
     A column has one sort, or two that differ in the unit of time only, or none where all files lack it. A damaged file
     is left to whoever reads its rows, and says so.
     """
-    seen = read_each(files, partial(_classify_columns, names=names), path)
-    sorts = {name: {found[name] for found in seen if name in found} for name in names}
+    sorts = _look_at_columns(files, names, path, classify_column)
     for name, different in sorts.items():
         if len(different) > 1 and different not in _TWO_UNITS:
             raise InvalidInput(
@@ -45,11 +48,27 @@ def compare_types(files: Sequence[str], names: Sequence[str], path: str) -> dict
     return sorts
 
 
-def _classify_columns(fs: AbstractFileSystem, file: str, names: Sequence[str]) -> dict[str, str]:
+def require_same_bits(files: Sequence[str], names: Sequence[str], path: str) -> None:
+    """Refuse files that keep a column's numbers in other bits than other files, for a Spark that cannot widen them."""
+    for name, different in _look_at_columns(files, names, path, bits_of_column).items():
+        if len(different) > 1:
+            raise InvalidInput(
+                f"input: column `{name}` of {path} has in some files other bits than in others "
+                f"({', '.join(sorted(different))}), which Spark before version 4 cannot read together; convert them, "
+                "so that all files keep it alike"
+            )
+
+
+def _look_at_columns(files: Sequence[str], names: Sequence[str], path: str, look: Look) -> dict[str, set[str]]:
+    seen = read_each(files, partial(_look_at_file, names=names, look=look), path)
+    return {name: {found[name] for found in seen if name in found} for name in names}
+
+
+def _look_at_file(fs: AbstractFileSystem, file: str, names: Sequence[str], look: Look) -> dict[str, str]:
     with fs.open(file, "rb") as opened:
         try:
             footer = open_parquet(opened)
             found = {name: find_column(footer, name) for name in names}
-            return {name: classify_column(footer, theirs) for name, theirs in found.items() if theirs is not None}
+            return {name: look(footer, theirs) for name, theirs in found.items() if theirs is not None}
         except pa.ArrowException:
             return {}

@@ -27,6 +27,12 @@ def find_column(file: pq.ParquetFile, name: str) -> str | None:
     return alike[0] if alike else None
 
 
+def bits_of_column(file: pq.ParquetFile, name: str) -> str:
+    """Return in which bits a column keeps its numbers, such as int32; empty where they are no numbers."""
+    kind = file.schema_arrow.field(name).type
+    return str(kind) if pa.types.is_integer(kind) or pa.types.is_floating(kind) else ""
+
+
 def classify_column(file: pq.ParquetFile, name: str) -> str:
     """Return the sort of a column's type."""
     kind = file.schema_arrow.field(name).type

@@ -21,6 +21,7 @@ from pyspark.sql.types import (
     FloatType,
     IntegerType,
     LongType,
+    NumericType,
     ShortType,
     StringType,
     StructField,
@@ -33,12 +34,13 @@ from vdr_spark.errors import InvalidInput
 from vdr_spark.pings.columns import find_columns
 from vdr_spark.pings.csv_files import column_named, open_csv
 from vdr_spark.pings.layouts import LAYOUTS, Layout
-from vdr_spark.pings.parquet_schemas import compare_types
+from vdr_spark.pings.parquet_schemas import compare_types, require_same_bits
 from vdr_spark.pings.parquet_types import INSTANT_NS, WALL_CLOCK_NS
 from vdr_spark.pings.recompute import check_recomputable
 from vdr_spark.pings.timestamps import instant, instant_of_nanoseconds
 from vdr_spark.spark.settings import settings_of_spark
 from vdr_spark.spark_errors import SPARK_ERRORS
+from vdr_spark.spark_versions import READS_WIDER, ROW_BY_ROW, condition_of, try_cast
 from vdr_spark.storage.paths import absolute
 from vdr_spark.storage.sql_names import quote_full_name
 from vdr_spark.storage.tables import is_delta_table
@@ -47,8 +49,10 @@ ALL_FILES_OR_NONE = {
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
 }
-"""A file that cannot be read stops the job, whatever the session says. Were it left out, and read when a task is run
-again, the bound would break."""
+
+WHILE_READING = ALL_FILES_OR_NONE | ROW_BY_ROW
+"""A file that cannot be read stops the job, whatever the session says: were it left out, and read when a task is run
+again, the bound would break. A row that cannot be read stops nothing."""
 
 _ALL_FILES_OPTIONS = {key.rsplit(".", 1)[-1]: value for key, value in ALL_FILES_OR_NONE.items()}
 """The same for one reader of plain files, for platforms that let nobody change the session. Delta does not listen."""
@@ -89,7 +93,7 @@ def reading_settings(settings: InputSettings) -> dict[str, str]:
     Not while they are opened only: a remote session looks at files again whenever it computes something of them.
     """
     of_files = {} if settings.path is None else _FOLDERS_AS_TEXT | NANOSECONDS_AS_NUMBERS
-    return ALL_FILES_OR_NONE | of_files
+    return WHILE_READING | of_files
 
 
 def read_pings(spark: SparkSession, settings: InputSettings, frame: DataFrame | None = None) -> DataFrame:
@@ -141,8 +145,8 @@ def canonical_columns(opened: OpenedPings, settings: InputSettings) -> dict[str,
     columns = stored_columns(opened)
     return {
         "user_id": columns["user_id"],
-        "lat": columns["lat"].try_cast("double"),
-        "lon": columns["lon"].try_cast("double"),
+        "lat": _to_degrees(columns["lat"], opened.columns["lat"].dataType),
+        "lon": _to_degrees(columns["lon"], opened.columns["lon"].dataType),
         "ts": _to_instant(columns["ts"], opened, settings, LAYOUTS[settings.layout]),
     }
 
@@ -180,6 +184,11 @@ def _explain_frame(settings: InputSettings) -> str:
     )
 
 
+def _to_degrees(column: Column, kind: DataType) -> Column:
+    # Every number has a double near it. Where they are doubles, Spark drops the cast, and leaves rows in the files.
+    return column.cast("double") if isinstance(kind, NumericType) else try_cast(column, "double")
+
+
 def _to_instant(column: Column, opened: OpenedPings, settings: InputSettings, layout: Layout) -> Column:
     if len(opened.time_sorts) > 1:
         raise InvalidInput(
@@ -206,7 +215,7 @@ def _open_table(spark: SparkSession, settings: InputSettings) -> DataFrame:
     try:
         return _looked_at(spark.table(quote_full_name(settings.table)))
     except AnalysisException as problem:
-        condition = problem.getCondition() or "no reason given"
+        condition = condition_of(problem) or "no reason given"
         raise InvalidInput(
             f"input.table: there is no table or view {settings.table} that this session can open ({condition}); "
             "name one that exists, as catalog.schema.table where it is not in the session's own"
@@ -226,7 +235,10 @@ def _open_path(spark: SparkSession, path: str, settings: InputSettings) -> Opene
     columns = find_columns(stored, settings)
     if _format(settings, layout) != "parquet":
         return OpenedPings(stored, columns)
-    sorts = compare_types(stored.inputFiles(), [column.name for column in columns.values()], path)
+    names = [column.name for column in columns.values()]
+    sorts = compare_types(stored.inputFiles(), names, path)
+    if not READS_WIDER:
+        require_same_bits(stored.inputFiles(), names, path)
     return OpenedPings(stored, columns, frozenset(sorts[columns["ts"].name]))
 
 
@@ -255,8 +267,16 @@ def _open_files(spark: SparkSession, path: str, settings: InputSettings, layout:
     if is_delta_table(spark, path):
         # The folder also holds files that Delta has retired: deleted people would come back.
         raise InvalidInput(f"{path} is a Delta table; set input.format: delta")
-    widest = _widest(spark.read.options(**_ALL_FILES_OPTIONS).parquet(path).schema)
-    return spark.read.options(**_ALL_FILES_OPTIONS).schema(widest).parquet(path)
+    return _widen(spark, spark.read.options(**_ALL_FILES_OPTIONS).parquet(path), path)
+
+
+def _widen(spark: SparkSession, stored: DataFrame, path: str) -> DataFrame:
+    widest = _widest(stored.schema)
+    if READS_WIDER:
+        return spark.read.options(**_ALL_FILES_OPTIONS).schema(widest).parquet(path)
+    # All files have the same bits there, or are refused: they may be read first and widened then.
+    narrow = {new.name: new.dataType for new, old in zip(widest, stored.schema, strict=True) if new != old}
+    return stored.withColumns({name: column_named(name).cast(kind) for name, kind in narrow.items()})
 
 
 def _widest(schema: StructType) -> StructType:
@@ -284,7 +304,7 @@ def _check_folders(files: Sequence[str], path: str, told_apart: bool) -> None:
 
 
 def _why_not_opened(problem: AnalysisException, form: str, path: str) -> str:
-    condition = problem.getCondition() or ""
+    condition = condition_of(problem) or ""
     if condition == "PATH_NOT_FOUND":
         return f"input.path: there is nothing at {path}; name a file or a folder that exists"
     if condition == "UNABLE_TO_INFER_SCHEMA":

@@ -41,12 +41,15 @@ _FILE_TABLE = "org.apache.spark.sql.execution.datasources.v2.FileTable"
 _SAFE_OPERATORS = frozenset(
     [
         *("Project", "Filter", "SubqueryAlias", "View", "Union", "Join", "Sort", "ResolvedHint", "Expand", "Generate"),
-        *("WithCTE", "CTERelationDef", "Repartition", "RepartitionByExpression"),
+        *("WithCTE", "CTERelationDef", "Repartition", "RepartitionByExpression", "PipeOperator"),
     ]
 )
 _SAFE_LEAVES = frozenset(["LocalRelation", "Range", "OneRowRelation", "CTERelationRef", "HiveTableRelation"])
-# Deterministic in Spark's eyes, and yet another value each time: by a random initialisation vector.
-_RANDOM_ALL_THE_SAME = frozenset(["AesEncrypt"])
+# Deterministic in Spark's eyes, and yet another value each time: by a random initialisation vector, and by coins that
+# decide what a sketch of quantiles drops when it is merged.
+_RANDOM_ALL_THE_SAME = frozenset(
+    ["AesEncrypt", "KllSketchMergeBigint", "KllSketchMergeDouble", "KllSketchMergeFloat"],
+)
 _TOLERANT = ("ignorecorruptfiles", "ignoremissingfiles")  # options by which a file may be there at times
 
 # What `DESCRIBE TABLE EXTENDED` says of a table of files, on a server whose plans cannot be looked at.

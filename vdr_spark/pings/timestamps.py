@@ -18,6 +18,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, NumericType, StringType, TimestampNTZType, TimestampType
 
+from vdr_spark.spark_versions import try_cast
+
 _FIRST_US, _LAST_US = -62_135_596_800_000_000, 253_402_300_799_999_999  # the years 1 to 9999
 _DIGITS = r"^\s*-?\d{9,}(\.\d*)?\s*$"
 _ZONED = r"\d-\d{1,2}[T ]\s*\d{1,2}:\d{2}(:\d{2}(\.\d*)?)?\s*[A-Za-z+-]"  # a sign or a letter after the time
@@ -53,9 +55,9 @@ def instant_of_nanoseconds(value: Column, zone: str) -> Column:
 def _text(value: Column, zone: str) -> Column:
     # A plain cast would read text without a zone in the session's.
     return (
-        F.when(value.rlike(_DIGITS), _epoch(value.try_cast("double")))
-        .when(value.rlike(_ZONED), value.try_cast("timestamp"))
-        .otherwise(_wall_clock(value.try_cast("timestamp_ntz"), zone))
+        F.when(value.rlike(_DIGITS), _epoch(try_cast(value, "double")))
+        .when(value.rlike(_ZONED), try_cast(value, "timestamp"))
+        .otherwise(_wall_clock(try_cast(value, "timestamp_ntz"), zone))
     )
 
 
@@ -72,7 +74,7 @@ def _wall_clock(value: Column, zone: str) -> Column:
 
 
 def _epoch(value: Column) -> Column:
-    number = value.try_cast("bigint")
+    number = try_cast(value, "bigint")
     micros = (
         F.when(number.between(-(10**11), 10**11), number * 1_000_000)
         .when(number.between(-(10**14), 10**14), number * 1_000)

@@ -12,6 +12,7 @@ from vdr_spark.release.choice import choose_release, no_release_yet
 from vdr_spark.release.read import build_release, open_cells
 from vdr_spark.release.release import Release
 from vdr_spark.release.stored_cells import COLUMNS, assemble_cells
+from vdr_spark.spark_versions import to_arrow
 from vdr_spark.storage.paths import is_local
 from vdr_spark.storage.places import OutputFolder
 from vdr_spark.storage.schemas import CELLS, RELEASES
@@ -30,7 +31,7 @@ def read_back(spark: SparkSession, folder: OutputFolder, release_id: str, grid: 
     """
     if folder.schema is None and is_local(folder.root):
         return open_cells(folder.root, release_id, grid).read(EVERYTHING)
-    cells = select_cells(spark, folder, release_id).select(*COLUMNS).toArrow()
+    cells = to_arrow(select_cells(spark, folder, release_id).select(*COLUMNS))
     return assemble_cells(cells.to_batches(), folder.table(CELLS.name), release_id, grid)
 
 

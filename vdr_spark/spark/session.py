@@ -22,7 +22,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +35,7 @@ from vdr_spark.errors import EnvironmentProblem, InvalidConfig
 from vdr_spark.spark.remote import is_remote, names_a_server, require_same_disk
 from vdr_spark.spark.settings import read_setting
 from vdr_spark.spark_errors import SPARK_ERRORS
+from vdr_spark.spark_versions import IVY, OLDEST_JAVA, condition_of, delta_package, delta_version
 from vdr_spark.storage.locks import exclusive
 from vdr_spark.storage.paths import is_local, is_same_for_spark, on_databricks
 
@@ -43,14 +43,11 @@ if TYPE_CHECKING:
     from pyspark import SparkConf
 
 logger = logging.getLogger(__name__)
-OLDEST_JAVA = 17
 _DELTA_CLASS = "io.delta.sql.DeltaSparkSessionExtension"
 _DELTA_CONF = {
     "spark.sql.extensions": _DELTA_CLASS,
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
-
-_IVY = "~/.ivy2.5.2"  # where Spark keeps what it fetched, unless `spark.jars.ivy` says otherwise
 
 _warned: WeakSet[SparkSession] = WeakSet()
 
@@ -121,7 +118,7 @@ def _local(settings: SparkSettings, app_name: str) -> SparkSession:
             builder = builder.config(key, value)
         log = Path(tempfile.mkstemp(prefix="vdr-spark-", suffix=".log")[1])  # readable by its owner only
         try:
-            with _one_fetches_jars(settings), _stderr_to(log):
+            with _one_fetches_jars(settings), _output_to(log):
                 session = builder.getOrCreate()
         except PySparkRuntimeError as problem:
             raise EnvironmentProblem(_why_no_jvm(log)) from problem
@@ -176,11 +173,7 @@ def _jar_conf(settings: SparkSettings) -> dict[str, str]:
     if settings.delta_jars == "provided":
         return {}
     if settings.delta_jars == "maven":
-        from delta import configure_spark_with_delta_pip
-
-        # delta-spark's own helper knows the coordinates that fit the installed version.
-        builder = configure_spark_with_delta_pip(SparkSession.Builder())
-        return {"spark.jars.packages": builder._options["spark.jars.packages"]}
+        return {"spark.jars.packages": delta_package()}
     missing = [jar for jar in settings.delta_jars if not Path(jar).is_file()]
     if missing:
         raise EnvironmentProblem(f"spark.delta_jars: there is no file {missing[0]}; name Delta's jar files")
@@ -194,15 +187,7 @@ def _one_fetches_jars(settings: SparkSettings) -> AbstractContextManager[None]:
     """
     if settings.delta_jars != "maven":
         return nullcontext()
-    return exclusive(str(Path(settings.conf.get("spark.jars.ivy", _IVY)).expanduser() / "vdr-spark.lock"))
-
-
-def _delta_version() -> str:
-    """Return the version of delta-spark, for advice; a runtime may have it without saying which."""
-    try:
-        return version("delta-spark")
-    except PackageNotFoundError:
-        return "VERSION"
+    return exclusive(str(Path(settings.conf.get("spark.jars.ivy", IVY)).expanduser() / "vdr-spark.lock"))
 
 
 def _require_java() -> None:
@@ -223,24 +208,30 @@ def _require_java() -> None:
 
 
 @contextmanager
-def _stderr_to(log: Path) -> Iterator[None]:
-    """Send the JVM's standard error to a file, while it starts and for as long as it lives."""
+def _output_to(log: Path) -> Iterator[None]:
+    """Send what the JVM says to a file, while it starts and for as long as it lives.
+
+    Its standard output too: Ivy of Spark 3.5 writes there, where our results belong.
+    """
+    sys.stdout.flush()
     sys.stderr.flush()
-    kept = os.dup(2)
+    kept = {stream: os.dup(stream) for stream in (1, 2)}
     with log.open("ab") as file:
-        os.dup2(file.fileno(), 2)
+        for stream in kept:
+            os.dup2(file.fileno(), stream)
     try:
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        for stream, copy in kept.items():
+            os.dup2(copy, stream)
+            os.close(copy)
 
 
 def _why_no_jvm(log: Path) -> str:
     text = log.read_text(errors="replace") if log.exists() else ""
     if any(words in text for words in ("unresolved dependency", "UNRESOLVED DEPENDENCIES", "FAILED DOWNLOADS")):
         return (
-            f"Delta's jars (delta-spark {_delta_version()}) could not be fetched from Maven. Without a way "
+            f"Delta's jars (delta-spark {delta_version()}) could not be fetched from Maven. Without a way "
             f"out, set spark.delta_jars to a list of jar files or to `provided`. Ivy's words are in {log}"
         )
     return f"Spark's Java process did not start; what it said is in {log}"
@@ -290,23 +281,26 @@ def require_local_paths(spark: SparkSession, *paths: str) -> None:
         )
 
 
-def _require_delta(spark: SparkSession) -> None:
-    advice = (
-        f"Start Spark with --packages io.delta:delta-spark_2.13:{_delta_version()} "
+def _advise_delta() -> str:
+    return (
+        f"Start Spark with --packages {delta_package()} "
         f"--conf spark.sql.extensions={_DELTA_CLASS} "
         f"--conf spark.sql.catalog.spark_catalog={_DELTA_CONF['spark.sql.catalog.spark_catalog']}"
     )
+
+
+def _require_delta(spark: SparkSession) -> None:
     if on_databricks():
         return
     if not _knows_delta(spark):
-        raise EnvironmentProblem(f"the Spark session that exists has Delta switched off. {advice}")
+        raise EnvironmentProblem(f"the Spark session that exists has Delta switched off. {_advise_delta()}")
     jvm = None if is_remote(spark) else spark._jvm
     if jvm is not None:
         loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
         try:
             loader.loadClass(_DELTA_CLASS)
         except Exception as problem:
-            raise EnvironmentProblem(f"Delta's jars are not on Spark's class path. {advice}") from problem
+            raise EnvironmentProblem(f"Delta's jars are not on Spark's class path. {_advise_delta()}") from problem
 
 
 def _knows_delta(spark: SparkSession) -> bool:
@@ -316,5 +310,5 @@ def _knows_delta(spark: SparkSession) -> bool:
     try:
         spark.sql("DESCRIBE DETAIL delta.`/vdr/no/such/table`")
     except AnalysisException as problem:
-        return (problem.getCondition() or "").startswith("DELTA_")
+        return (condition_of(problem) or "").startswith("DELTA_")
     return True

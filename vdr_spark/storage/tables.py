@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampType
 
 from vdr_spark.errors import InvalidConfig
+from vdr_spark.spark_versions import condition_of
 from vdr_spark.storage.catalog import CatalogTable, Place
 from vdr_spark.storage.delta_log import remove_log_without_commit
 from vdr_spark.storage.paths import absolute, holds_locks
@@ -31,7 +32,7 @@ def create_if_missing(spark: SparkSession, place: Place, table: Table) -> None:
         spark.sql(_creation(f"delta.{quote_name(place)}" if isinstance(place, str) else place.quoted, table))
     except AnalysisException as problem:
         remedy = "choose another place for it" if isinstance(place, str) else "name a schema that exists and is yours"
-        reason = problem.getCondition() or "no reason given"
+        reason = condition_of(problem) or "no reason given"
         raise InvalidConfig(f"{place} cannot be made a Delta table ({reason}); {remedy}") from None
     if not is_delta_table(spark, place):  # of a folder with anything in it, Delta takes it that the table exists
         raise InvalidConfig(f"{place} holds something that is no Delta table; choose another place for it")
@@ -97,7 +98,7 @@ def is_delta_table(spark: SparkSession, place: Place) -> bool:
     try:
         return bool(spark.read.format("delta").load(place).columns)  # a remote session looks only when it must answer
     except AnalysisException as problem:
-        if problem.getCondition() in _NO_TABLE:
+        if condition_of(problem) in _NO_TABLE:
             return False
         raise
 
@@ -124,7 +125,7 @@ def _describe(spark: SparkSession, place: CatalogTable) -> dict[str, Any]:
     try:
         return spark.sql(f"DESCRIBE DETAIL {place.quoted}").collect()[0].asDict()
     except AnalysisException as problem:
-        reason = problem.getCondition() or "no reason given"
+        reason = condition_of(problem) or "no reason given"
         raise InvalidConfig(f"tables: {place} must be a Delta table, and is something else ({reason})") from None
 
 

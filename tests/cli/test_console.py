@@ -74,6 +74,9 @@ def test_a_command_that_draws_noise_asks_unless_it_is_told_not_to(
         def __init__(self, *_: object, confirm: Callable[[], bool]) -> None:
             made.append(confirm)
 
+        def prepare(self, _: object) -> None:
+            pass
+
         def run(self, _: str) -> bool:
             raise Declined("far enough")
 

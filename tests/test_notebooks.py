@@ -50,7 +50,7 @@ def test_quickstart_with_widgets(in_demo_folder: Path, capsys: pytest.CaptureFix
     dbutils = Dbutils(conf=str(elsewhere), volume="out")
     left = runpy.run_path(str(QUICKSTART), init_globals={"dbutils": dbutils})
     assert left["publisher"].config.output == "out/demo"
-    assert set(dbutils.widgets.values) == {"conf", "volume"}
+    assert set(dbutils.widgets.values) == {"conf", "volume", "schema"}
     assert "All of it holds." in capsys.readouterr().out
     assert not (in_demo_folder / "nowhere").exists()
 

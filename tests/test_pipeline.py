@@ -40,7 +40,7 @@ def test_stages_one_by_one_and_again(spark: SparkSession, small_config: Small) -
     second = run_release(spark, other)
     assert second.release_id != first.release_id
     factor = float(second.counts.sum() / noisy.sum())
-    np.testing.assert_allclose(second.counts, noisy * factor, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(second.counts, noisy * factor, rtol=1e-3, atol=1e-5)
     assert ledger_of(spark, config).account(config.dataset).committed == config.privacy.epsilon
     assert (read_release(config.output, first.release_id).counts == first.counts).all()
 

@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 # Ivy's and pip's progress belong to the set-up; everything after it is quiet.
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help setup demo test test-fast audit-test fault-test matrix coverage docs settings lint format lock bench-noise bench-collect bench-training bench-memory wheel clean clean-demo
+.PHONY: help setup demo test test-fast audit-test fault-test matrix coverage docs settings lint format lock bench-noise bench-collect bench-training bench-memory bench-query wheel clean clean-demo
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -87,6 +87,9 @@ bench-training: $(READY) ## slices a second of the paper's model, and the share 
 
 bench-memory: $(READY) ## memory of denoising 576 x 576 x 96 cells, in tensors (10 minutes on a CPU)
 	@$(BIN)/python benchmarks/memory.py
+
+bench-query: $(READY) ## publishing and asking a release of 576 x 576 x 96 cells: ours, DuckDB, Polars, Spark SQL (a minute)
+	@$(BIN)/python benchmarks/query.py
 
 wheel: $(READY) ## build the wheel into dist/
 	@$(BIN)/uv build --quiet --wheel --out-dir dist .

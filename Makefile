@@ -45,7 +45,7 @@ audit-test: $(READY) ## the statistical audit at length: hundreds of whole colle
 fault-test: $(READY) ## kill -9 at 84 points of a release, and the same command again after each; speculation on a cluster (over an hour)
 	@$(PYTEST) $(AT_LONG) --dist load -m faults tests/faults tests/side_channels
 
-matrix: $(READY) ## Petastorm's reading under pyarrow 14 to the newest; a release, tests and a kill under Spark 3.5, 4.0 and 4.2 (an hour)
+matrix: $(READY) ## Petastorm's reading under pyarrow 14 to the newest; a release, tests and a kill under Spark 3.5, 4.0 and 4.2 (40 minutes)
 	@$(BIN)/python -m tests.matrix.environments
 	@$(BIN)/python -m tests.matrix.under_spark
 

@@ -84,7 +84,8 @@ def commit_of(line: str) -> object:
     (kind, action), *_ = json.loads(line).items()
     if kind == "commitInfo":
         metrics = {name: n for name, n in action.get("operationMetrics", {}).items() if "Bytes" not in name}
-        return kind, action["operation"], UUID.sub("", str(action["operationParameters"])), metrics
+        parameters = sorted(action["operationParameters"].items())  # delta-rs writes them in an order of chance
+        return kind, action["operation"], UUID.sub("", str(parameters)), metrics
     return kind, sorted(action), action.get("schemaString"), action.get("configuration")
 
 

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from vdr_spark.grid import Box, Grid
-from vdr_spark.release.cell_files import SCHEMA, write_cell_files
-from vdr_spark.release.cell_layout import TILE
+from vdr_spark.release.cell_files import write_cell_files
+from vdr_spark.release.cell_layout import SCHEMA, TILE
 from vdr_spark.storage.delta_files import NewFile
 from vdr_spark.storage.tensor_file import Tensor
 

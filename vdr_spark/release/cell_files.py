@@ -19,23 +19,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vdr_spark.grid import Grid
-from vdr_spark.release.cell_layout import BLOCKS_PER_FILE, Block, blocks_of
+from vdr_spark.release.cell_layout import BLOCKS_PER_FILE, SCHEMA, Block, blocks_of
 from vdr_spark.storage.delta_files import NewFile
 from vdr_spark.storage.tensor_file import Tensor
-
-SCHEMA = pa.schema(
-    [
-        pa.field("slice", pa.int32(), nullable=False),
-        pa.field("slice_start", pa.timestamp("us", tz="UTC"), nullable=False),
-        pa.field("y", pa.int32(), nullable=False),
-        pa.field("x", pa.int32(), nullable=False),
-        pa.field("lat", pa.float64(), nullable=False),
-        pa.field("lon", pa.float64(), nullable=False),
-        pa.field("count", pa.float32(), nullable=False),
-        pa.field("deviation", pa.float32()),
-        pa.field("protected", pa.bool_(), nullable=False),
-    ]
-)
 
 
 def write_cell_files(

@@ -1,4 +1,4 @@
-"""In which order released cells lie in their files: by tile and time, so that a box and a period touch few of them.
+"""The columns of released cells, and their order in files: by tile and time, so that a box and a period touch few.
 
 Cells come in blocks of 64 x 64 cells and 8 slices. Tiles follow each other along a Z-order curve, the blocks of a tile
 in time. Every block is a row group of its own, with the least and the largest of each column beside it, so that any
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from vdr_spark.grid import Grid
@@ -19,6 +20,22 @@ from vdr_spark.grid import Grid
 TILE = 64  # cells along each side
 SLICES = 8  # a day of 3 hours each
 BLOCKS_PER_FILE = 64  # about 8 MB: few enough files, small enough to be skipped
+
+
+SCHEMA = pa.schema(
+    [
+        pa.field("slice", pa.int32(), nullable=False),
+        pa.field("slice_start", pa.timestamp("us", tz="UTC"), nullable=False),
+        pa.field("y", pa.int32(), nullable=False),
+        pa.field("x", pa.int32(), nullable=False),
+        pa.field("lat", pa.float64(), nullable=False),
+        pa.field("lon", pa.float64(), nullable=False),
+        pa.field("count", pa.float32(), nullable=False),
+        pa.field("deviation", pa.float32()),
+        pa.field("protected", pa.bool_(), nullable=False),
+    ]
+)
+"""The columns of a file of `cells`; whose release they are of, its folder says."""
 
 
 @dataclass(frozen=True)

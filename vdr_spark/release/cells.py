@@ -9,22 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from vdr_spark.grid import Grid
-from vdr_spark.release.cell_layout import blocks_of
+from vdr_spark.release.cell_layout import SCHEMA, blocks_of
 
-_CELLS = pa.schema(
-    [
-        ("release_id", pa.string()),
-        ("slice", pa.int32()),
-        ("slice_start", pa.timestamp("us", tz="UTC")),
-        ("y", pa.int32()),
-        ("x", pa.int32()),
-        ("lat", pa.float64()),
-        ("lon", pa.float64()),
-        ("count", pa.float32()),
-        ("deviation", pa.float32()),
-        ("protected", pa.bool_()),
-    ]
-)
+_CELLS = pa.schema([("release_id", pa.string()), *SCHEMA])
 
 
 def cell_rows(

@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 # Ivy's and pip's progress belong to the set-up; everything after it is quiet.
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help setup demo test test-fast audit-test fault-test matrix coverage docs settings lint format lock bench-noise bench-collect bench-training bench-memory bench-query wheel clean clean-demo
+.PHONY: help setup demo test test-fast audit-test fault-test engines-test stores-test cluster-test matrix coverage docs settings lint format lock bench-noise bench-collect bench-training bench-memory bench-query wheel clean clean-demo
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,17 +33,29 @@ PYTEST  := $(BIN)/python -m pytest -n 2 --no-loadscope-reorder
 # Hundreds of jobs in one test take longer than a test may take otherwise.
 AT_LONG := -o timeout=3600 -o faulthandler_timeout=4000
 
-test: lint ## lint, types and all tests but audits and kills (9 minutes)
+test: lint ## lint, types and all tests but audits, kills, servers, stores and clusters (12 minutes)
 	@$(PYTEST) --dist loadfile
 
 test-fast: $(READY) ## the tests that need no Spark and train no network (2 minutes)
-	@$(PYTEST) --dist loadfile -m "not spark and not training and not audits and not faults"
+	@$(PYTEST) --dist loadfile -m "not spark and not training and not audits and not faults and not engines and not stores and not clusters"
 
 audit-test: $(READY) ## the statistical audit at length: hundreds of whole collect jobs (long; never timed)
 	@$(BIN)/python -m pytest $(AT_LONG) -m audits tests/statistical
 
-fault-test: $(READY) ## kill -9 at 84 points of a release, and the same command again after each; speculation on a cluster (over an hour)
+fault-test: $(READY) ## kill -9 at 91 points of a release, and the same command again after each; speculation on a cluster (over an hour)
 	@$(PYTEST) $(AT_LONG) --dist load -m faults tests/faults tests/side_channels
+
+# 900 MB are downloaded into build/engines, once. Trino needs Java 24 or newer beside Spark's 17.
+engines-test: $(READY) ## Spark's Thrift server, Trino, DuckDB, Polars, delta-rs read a release: the same sums (6 minutes; downloads 900 MB once)
+	@$(BIN)/python -m pytest $(AT_LONG) -m engines tests/engines
+
+# One process: the machine is to be busy with the two that race.
+stores-test: $(READY) ## two writers at once over S3 servers on loopback: races, kills; fetches 600 MB once (40 minutes)
+	@$(BIN)/python -m pytest $(AT_LONG) -m stores tests/stores
+
+# 300 MB are downloaded into build/clusters, once, and an environment of 720 MB is packed there.
+cluster-test: $(READY) ## jobs by spark-submit, as documented, on a standalone cluster and on YARN; a worker killed in mid-collect (15 to 30 minutes)
+	@$(BIN)/python -m pytest $(AT_LONG) -m clusters tests/cluster
 
 matrix: $(READY) ## Petastorm's reading under pyarrow 14 to the newest; a release, tests and a kill under Spark 3.5, 4.0 and 4.2 (40 minutes)
 	@$(BIN)/python -m tests.matrix.environments
@@ -51,7 +63,7 @@ matrix: $(READY) ## Petastorm's reading under pyarrow 14 to the newest; a releas
 
 # Of this process only: Spark's Python workers and the processes that tests start are not counted.
 coverage: $(READY) ## how much of vdr_spark the fast tests run, line by line in htmlcov/
-	@$(PYTEST) --dist loadfile -m "not spark and not training and not audits and not faults" \
+	@$(PYTEST) --dist loadfile -m "not spark and not training and not audits and not faults and not engines and not stores and not clusters" \
 	  --cov=vdr_spark --cov-report=term:skip-covered --cov-report=html --durations=0 --durations-min=60
 
 docs: $(READY) ## the documentation, with an API reference made from docstrings, into site/

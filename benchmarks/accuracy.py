@@ -12,7 +12,8 @@ A method is a model of `denoise.model` with fusion, but `vqvae` and `vae` are th
 with it; `ridge+prior` is what a model predicts before fusion. `--set vqvae.codebook_size=512` changes settings of
 `denoise`. Queries are the paper's: 5,000 squares of one to four cells at pings, and the nearest hot spot. Below each
 line stand the errors of squares of 1-4, 8-32 and 64-256 cells, in one slice and over all, at pings and anywhere, and
-the shares of such counts within one and two of their error bars. The figures are exact about the data: nothing here is
+the shares of counts over squares of 1 to 256 cells, in one slice, in 8 and in all, within one error bar, within a
+nominal 90 % interval and within two bars. The figures are exact about the data: nothing here is
 private. The last line is JSON.
 
 `--alone 5 11 17` shows what a slice knows of itself: each of these slices is released as a tensor of its own, and the
@@ -39,7 +40,7 @@ from numpy.typing import NDArray
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.stage import denoise_tensor
 from vdr_spark.evaluate.metrics import Errors, compare
-from vdr_spark.evaluate.scales import bars_of, compare_scales, measure_coverage
+from vdr_spark.evaluate.scales import Coverage, bars_of, compare_scales, measure_coverage
 from vdr_spark.evaluate.workloads import hotspot_queries, range_queries
 from vdr_spark.plan import ReleasePlan, make_plan
 from vdr_spark.privacy.randomness import seeded_words
@@ -73,7 +74,7 @@ def main() -> None:
         for method in arguments.methods:
             errors, seconds = [], []
             scales: list[dict[str, float]] = []
-            coverages: list[dict[str, tuple[float, float]]] = []
+            coverages: list[dict[str, Coverage]] = []
             for draw in range(arguments.first_draw, arguments.first_draw + arguments.draws):
                 release = _release_alone if arguments.alone else _release
                 began = time.perf_counter()
@@ -229,10 +230,11 @@ def _mean_of(draws: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _print_scales(scales: dict[str, float], coverage: dict[str, list[float]]) -> None:
-    """Print errors of range counts by size, and which shares lie within one and two deviations."""
+    """Print errors of range counts by size, and which shares lie within one, 1.645 and two deviations."""
     print("    " + "  ".join(f"{name}: {value:.4f}" for name, value in scales.items()))
     if coverage:
-        print("    within 1, 2: " + "  ".join(f"{name}: {one:.2f} {two:.2f}" for name, (one, two) in coverage.items()))
+        shares = (f"{name}: {' '.join(f'{share:.2f}' for share in of)}" for name, of in coverage.items())
+        print("    within 1, 1.645, 2: " + "  ".join(shares))
 
 
 if __name__ == "__main__":

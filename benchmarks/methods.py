@@ -16,7 +16,7 @@ from vdr_spark.collect.bounding import SampleKey, build_bounding
 from vdr_spark.collect.counting import count_bounded
 from vdr_spark.collect.source import open_source
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.cost import tasks_for
+from vdr_spark.cost import PINGS_PER_TASK, tasks_for
 from vdr_spark.pings.readers import read_pings
 from vdr_spark.plan import make_plan
 from vdr_spark.spark.grid_columns import cell_column
@@ -43,7 +43,7 @@ def ours(spark: SparkSession, config: ReleaseConfig) -> DataFrame:
     """What the collect stage does before it adds noise."""
     plan, key, total = make_plan(config), SampleKey.generate(), config.privacy.total_pings or 0
     bounding = build_bounding(config.privacy.bounding, plan.bound(total), plan.cells, key)
-    partitions = tasks_for(total, int(spark.conf.get("spark.sql.shuffle.partitions") or 200))
+    partitions = tasks_for(total, PINGS_PER_TASK, int(spark.conf.get("spark.sql.shuffle.partitions") or 200))
     return count_bounded(open_source(spark, config.input, plan.grids), plan.grids, bounding, key, partitions)
 
 

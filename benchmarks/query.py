@@ -121,7 +121,7 @@ def _city(grid: Grid) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
     shape = sum(np.exp(-np.hypot(y - place[0], x - place[1]) * rng.uniform(8, 40)) for place in places)
     rhythm = 1 + 0.7 * np.sin(np.arange(grid.slices) / 8 * 2 * np.pi)
     counts = np.stack([shape * rate * rng.gamma(2.0, 0.5, shape.shape) for rate in rhythm]).astype(np.float32)
-    return counts * np.float32(TOTAL / counts.sum(dtype=np.float64))  # type: ignore[no-any-return]
+    return counts * np.float32(TOTAL / counts.sum(dtype=np.float64))
 
 
 def _publish(spark: SparkSession, release: ReleasePlan) -> float:

@@ -1,4 +1,4 @@
-"""spark-submit jobs/check.py CONF [--set key=value ...] [--json]: do the pings fit? NOT private; exit code 0 or 1."""
+"""spark-submit jobs/check.py CONF [--set key=value ...] [--json]: do the pings fit? NOT private; exit code 0 or 6."""
 
 import sys
 

@@ -3,7 +3,7 @@
 # MAGIC # Reading a release, in SQL
 # MAGIC
 # MAGIC For those who ask and do not publish: nothing but the released tables is read, and asking costs no privacy,
-# MAGIC however often. On Databricks only `SELECT` on the two tables, or `READ VOLUME` on their volume, is needed; no
+# MAGIC however often. On Databricks only `SELECT` on the three tables, or `READ VOLUME` on their volume, is needed; no
 # MAGIC package of ours. Say in the widgets where the tables are: a path (``delta.`/Volumes/.../tables/cells` ``) or a
 # MAGIC name (`main.vdr.cells`). Elsewhere this file reads what `make demo` made: `python notebooks/analysts.py`.
 
@@ -25,6 +25,7 @@ def parameter(name: str, default: str) -> str:
 demo = Path("out/demo/tables").absolute()
 cells = parameter("cells", f"delta.`{demo}/cells`")
 releases = parameter("releases", f"delta.`{demo}/releases`")
+withdrawals = parameter("withdrawals", f"delta.`{demo}/withdrawals`")
 
 if "spark" not in globals():  # Databricks has one
     from vdr_spark import spark_session
@@ -36,12 +37,13 @@ if "spark" not in globals():  # Databricks has one
 # MAGIC %md
 # MAGIC ## Which releases there are
 # MAGIC `protected` must be true. `epsilon` is what each person's history was paid with; the statement says it in full.
+# MAGIC What was withdrawn is not to be used any more, and is left out.
 
 # COMMAND ----------
 
 spark.sql(f"""
     SELECT release_id, region, protected, epsilon, period_start, period_end, cells_per_side, slices, estimated_rmse
-    FROM {releases} ORDER BY release_id
+    FROM {releases} LEFT ANTI JOIN {withdrawals} USING (release_id) ORDER BY release_id
 """).show(truncate=False)
 
 # COMMAND ----------
@@ -55,10 +57,12 @@ spark.sql(f"""
 
 chosen = parameter("release_id", "")
 if not chosen:
-    [(chosen,)] = spark.sql(f"SELECT release_id FROM {releases}").collect()  # fails where there are several: name one
-spark.sql(f"SELECT * FROM {cells} WHERE release_id = '{chosen}' AND protected").createOrReplaceTempView(
-    "released_cells"
-)
+    usable = spark.sql(f"SELECT release_id FROM {releases} LEFT ANTI JOIN {withdrawals} USING (release_id)")
+    [(chosen,)] = usable.collect()  # fails where there are several: name one
+spark.sql(f"""
+    SELECT * FROM {cells} LEFT ANTI JOIN {withdrawals} USING (release_id)
+    WHERE release_id = '{chosen}' AND protected
+""").createOrReplaceTempView("released_cells")
 
 # COMMAND ----------
 

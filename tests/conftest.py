@@ -86,6 +86,7 @@ OVER_THE_DEMO = (
     "cli/test_demo.py",
     "release/test_publish.py",
     "release/test_read.py",
+    "test_engines_page.py",
     "test_notebooks.py",
     "test_readme.py",
 )
@@ -131,8 +132,23 @@ def spark() -> Iterator[SparkSession]:
     from vdr_spark.spark.session import spark_session
 
     session = spark_session(SparkSettings(driver_memory="3g", conf=QUICK))
-    yield session
+    with pytest.MonkeyPatch.context() as patch:
+        # Few pings would have one task. What is tested must hold for pings that meet from several.
+        patch.setattr("vdr_spark.collect.stage.tasks_for", lambda _amount, _per_task, usual: usual)
+        yield session
     session.stop()
+
+
+@pytest.fixture(autouse=True)
+def _same_session(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Leave the session active that all tests share, also after a test that opened another one."""
+    yield
+    if "spark" in request.fixturenames:
+        from pyspark.sql import SparkSession
+
+        shared = request.getfixturevalue("spark")
+        SparkSession(shared.sparkContext, shared._jsparkSession)  # which makes it active in Java
+        SparkSession._activeSession = shared
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.conftest import ROOT
-from vdr_spark.cost import PINGS_PER_TASK, cost_of, tasks_for
+from vdr_spark.cost import CELLS_PER_TASK, PINGS_PER_TASK, cost_of, tasks_for
 
 CELLS = 576 * 576 * 96
 
@@ -20,9 +20,15 @@ def test_cost_grows_with_pings_and_noise_with_cells() -> None:
 
 
 def test_no_task_gets_more_than_it_can_hold() -> None:
-    assert tasks_for(1000, at_least=8) == 8
-    assert 28.8e9 / tasks_for(28.8e9, at_least=200) <= PINGS_PER_TASK
+    assert 28.8e9 / tasks_for(28.8e9, PINGS_PER_TASK, usual=200) <= PINGS_PER_TASK
     assert cost_of(28.8e9, CELLS).task_memory < 1e9
+
+
+def test_no_task_is_there_for_next_to_nothing() -> None:
+    """Spark's default of 200 tasks took minutes over a million pings."""
+    assert [tasks_for(pings, PINGS_PER_TASK, usual=200) for pings in (0, 1e5, 1e6, 1e7, 1e9)] == [1, 1, 4, 40, 250]
+    assert tasks_for(5e7, PINGS_PER_TASK, usual=8) == 13
+    assert [tasks_for(cells, CELLS_PER_TASK, usual=8) for cells in (576**2, CELLS)] == [1, 8]
 
 
 def test_the_page_on_scale_says_what_the_model_says() -> None:

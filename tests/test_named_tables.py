@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -14,7 +15,7 @@ from vdr_spark import Publisher, register_views
 from vdr_spark.cli.options import open_release
 from vdr_spark.collect import exclusion, noisy_tensor
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.errors import BudgetExceeded, InvalidConfig, StageMissing
+from vdr_spark.errors import BudgetExceeded, InvalidConfig, StageMissing, Withdrawn
 from vdr_spark.plan import make_plan
 from vdr_spark.privacy import ledger as ledger_module
 from vdr_spark.storage.catalog import CatalogTable
@@ -24,6 +25,7 @@ from vdr_spark.storage.tables import create_if_missing, find_folder
 Configure = Callable[..., ReleaseConfig]
 SCHEMA = "vdr_named"
 SEED = "privacy.test_seed=7"
+SQL_FUNCTIONS = ("range_count", "series", "hour_profile", "hotspots")
 
 
 @pytest.fixture
@@ -60,10 +62,29 @@ def test_a_release_into_named_tables(spark: SparkSession, schema: str, small_con
     assert {finding.check for finding in publisher.audit().findings if finding.holds is not True} == {"protected"}
     assert release.to_spark(spark).count() == release.counts.size
     assert spark.table(f"{schema}.cells").where(f"release_id = '{release.release_id}'").count() == release.counts.size
+    file = next((tmp_path / "catalog/cells").glob("**/*.parquet"))
+    columns = pq.ParquetFile(file).metadata.row_group(0).to_dict()["columns"]
+    of_time = next(of for of in columns if of["path_in_schema"] == "slice_start")
+    assert of_time["statistics"]["has_min_max"]  # by which any engine passes over other times
     assert (open_release(config, None, None).counts == release.counts).all()  # as `vdr query` and `vdr draw` do
     register_views(spark, config.output, tables=schema)
     assert spark.table("cells").count() == release.counts.size
+    assert publisher.install_sql() == [f"`{schema}`.`{name}`" for name in SQL_FUNCTIONS]
+    assert f"FROM `{schema}`.`pyramid` r CROSS JOIN bounds b" in publisher.sql("databricks")
+    box, session = release.grid.box, spark.newSession()
+    session.sql(f"USE {schema}")
+    answer = session.sql(f"SELECT count FROM range_count({box.south}, {box.west}, {box.north}, {box.east})").collect()
+    assert answer[0][0] == release.counts.sum(dtype="f8")
     assert states(spark, config) == ["granted", "reserved", "spent"]
+    assert spark.table(f"{schema}.withdrawals").isEmpty()  # there from the first, for joins
+    assert [record.release_id for record in publisher.releases()] == [release.release_id]
+    for reason in ("a wrong box", "again"):
+        assert publisher.withdraw(release.release_id, reason).reason == "a wrong box"
+    assert [row.reason for row in spark.table(f"{schema}.withdrawals").collect()] == ["a wrong box"]
+    for refused in (publisher.read, publisher.release):
+        with pytest.raises(Withdrawn, match="a wrong box"):
+            refused()
+    assert (publisher.read(allow_withdrawn=True).counts == release.counts).all()
     other = small_config(SEED, f"tables=spark_catalog.{schema}", f"output={tmp_path}/other")
     with pytest.raises(BudgetExceeded):  # another folder, the same ledger by its name
         collect(spark, other)

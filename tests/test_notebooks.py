@@ -67,14 +67,14 @@ def test_analysts_with_widgets_and_tables_by_name(
     in_demo_folder: Path, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Tables of a catalog, and the session that is there; a release by its id, and none where the id is wrong."""
-    for name in ("cells", "releases"):
+    for name in ("cells", "releases", "withdrawals"):
         spark.read.format("delta").load(f"{in_demo_folder}/out/demo/tables/{name}").createOrReplaceTempView(
             f"named_{name}"
         )
     [(release_id,)] = spark.sql("SELECT release_id FROM named_releases").collect()
-    tables = {"cells": "named_cells", "releases": "named_releases"}
+    tables = {name: f"named_{name}" for name in ("cells", "releases", "withdrawals")}
     dbutils = Dbutils(**tables, release_id=release_id)
     runpy.run_path(str(ANALYSTS), init_globals={"dbutils": dbutils, "spark": spark})
-    assert set(dbutils.widgets.values) == {"cells", "releases", "release_id"}
+    assert set(dbutils.widgets.values) == {"cells", "releases", "withdrawals", "release_id"}
     assert release_id in capsys.readouterr().out
     assert spark.sql("SELECT DISTINCT release_id FROM released_cells").collect() == [(release_id,)]

@@ -72,7 +72,7 @@ def test_help_and_explain_need_neither_spark_nor_pytorch(tmp_path: Path) -> None
 def test_a_command_that_needs_spark_says_so(tmp_path: Path) -> None:
     codes = [call(name, CONF) for name in ("collect", "denoise", "check", "audit", "demo", "evaluate")]
     raised, said = run_without(SPARK, codes, tmp_path)
-    assert raised == ["SystemExit: 2"] * len(codes)
+    assert raised == ["SystemExit: 4"] * len(codes)
     assert said.count("the package pyspark is not installed") == len(codes)
     assert "Traceback" not in said
 
@@ -101,8 +101,8 @@ def test_delta_and_pytorch_are_told_apart_from_spark(tmp_path: Path) -> None:
     jars = (
         "from vdr_spark.config.settings import SparkSettings\n"
         "from vdr_spark.packages import explain_missing_packages\n"
-        "from vdr_spark.spark.session import _jar_conf\n"
-        "with explain_missing_packages(): _jar_conf(SparkSettings())"
+        "from vdr_spark.spark.jars import jar_conf\n"
+        "with explain_missing_packages(): jar_conf(SparkSettings())"
     )
     stages = "import vdr_spark.audit, vdr_spark.pipeline, vdr_spark.release.views"
     (delta, nothing), _ = run_without(("delta",), [jars, stages], tmp_path)
@@ -110,23 +110,30 @@ def test_delta_and_pytorch_are_told_apart_from_spark(tmp_path: Path) -> None:
     assert nothing == ""  # what runs where Delta is there without its Python package, or behind Spark Connect
 
 
+UNOPENED = (
+    "from vdr_spark.config import load_config\n"
+    "from vdr_spark.pipeline import Pipeline\n"
+    "from vdr_spark.plan import make_plan\n"
+    "from vdr_spark.stage_log import RELEASE_STAGES\n"
+    "class Unopened(Pipeline):\n"
+    "    spark = None\n"
+    "    def __init__(self, config):\n"
+    "        self.config, self.plan = config, make_plan(config)\n"
+    "    def _require_room(self, stages):\n"
+    "        pass\n"
+)
+
+
 @pytest.mark.parametrize(("model", "refused"), [("auto", True), ("blindspot", True), ("ridge", False)])
 def test_a_release_that_will_want_pytorch_says_so_before_anything_is_reserved(
     tmp_path: Path, model: str, refused: bool
 ) -> None:
-    code = (
-        "from vdr_spark.config import load_config\n"
-        "from vdr_spark.pipeline import RELEASE_STAGES, Pipeline\n"
-        "class Unopened(Pipeline):\n"
-        "    def __init__(self, config):\n"
-        "        self.config = config\n"
-        f"Unopened(load_config({CONF!r}, ['denoise.model={model}'])).prepare(RELEASE_STAGES)"
-    )
+    code = f"{UNOPENED}Unopened(load_config({CONF!r}, ['denoise.model={model}'])).prepare(RELEASE_STAGES)"
     (said,), _ = run_without(("torch",), [code], tmp_path)
     assert said.startswith("EnvironmentProblem: networks are trained by PyTorch") if refused else said == ""
 
 
 def test_stages_that_need_no_pytorch_do_without(tmp_path: Path) -> None:
     """Counting on one machine and denoising on another is usual."""
-    code = "from vdr_spark.pipeline import Pipeline; Pipeline.prepare(object(), ('collect', 'refine', 'publish'))"
+    code = f"{UNOPENED}Unopened(load_config({CONF!r})).prepare(('collect', 'refine', 'publish'))"
     assert run_without(("torch",), [code], tmp_path)[0] == [""]

@@ -1,7 +1,9 @@
 """All stages together: resumable, costless second opinions, and every odd input works."""
 
+import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +16,14 @@ from tests.plans import draw_id_of, grid_of, ledger_of, noisy_files, output_of, 
 from vdr_spark.collect.noisy_tensor import NoisyTensor
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.petastorm_reader import read_slices
-from vdr_spark.errors import BudgetExceeded, Declined, InvalidConfig, StageMissing
+from vdr_spark.errors import BudgetExceeded, Declined, InvalidConfig, StageMissing, Withdrawn
 from vdr_spark.pipeline import Pipeline
 from vdr_spark.plan import make_plan
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.publisher import Publisher
 from vdr_spark.release.read import read_release
+from vdr_spark.release.register import withdraw_release
+from vdr_spark.storage.locks import exclusive
 
 Small = Callable[..., ReleaseConfig]
 
@@ -43,6 +47,33 @@ def test_stages_one_by_one_and_again(spark: SparkSession, small_config: Small) -
     np.testing.assert_allclose(second.counts, noisy * factor, rtol=1e-3, atol=1e-5)
     assert ledger_of(spark, config).account(config.dataset).committed == config.privacy.epsilon
     assert (read_release(config.output, first.release_id).counts == first.counts).all()
+    # A withdrawn one is not published again by saying the same once more; the other one stays.
+    withdraw_release(config.output, first.release_id, "a wrong box")
+    for again_by in (lambda: run_release(spark, config), lambda: run_stage("publish", spark, config)):
+        with pytest.raises(Withdrawn, match=r"a wrong box\. It stays withdrawn and is not published again"):
+            again_by()
+    assert run_release(spark, other).release_id == second.release_id
+    assert ledger_of(spark, config).account(config.dataset).committed == config.privacy.epsilon  # nothing comes back
+
+
+def test_a_publisher_waits_for_another_that_writes_the_same_table(spark: SparkSession, small_config: Small) -> None:
+    """By the lock beside the table, which another process, or a thread, holds while it commits."""
+    config = small_config()
+    write_pings(config.input.path, grid_of(config), [("a", 3)])
+    pipeline = Pipeline(spark, config)
+    for stage in ("collect", "denoise", "refine"):
+        pipeline.run(stage)
+    table = output_of(config).table("releases")
+    with ThreadPoolExecutor(1) as pool:
+        with exclusive(f"{table}.lock"):
+            publishing = pool.submit(pipeline.run, "publish")
+            while not Path(f"{config.output}/tables/cells/_delta_log/{1:020}.json").exists():
+                assert not publishing.done()
+                time.sleep(0.05)
+            time.sleep(2)  # the cells are there; a row of `releases` would follow in a moment
+            assert not Path(str(table)).exists()
+        assert publishing.result(timeout=120) is True
+    assert read_release(config.output).release_id
 
 
 def test_stages_of_one_process_hash_and_verify_once(

@@ -13,6 +13,8 @@ from vdr_spark.spark_errors import COMMIT_CONFLICTS, is_conflict, pass_over_conf
     [
         "(io.delta.exceptions.ConcurrentAppendException) [DELTA_CONCURRENT_APPEND] Files were added",
         "(io.delta.exceptions.ProtocolChangedException) The protocol version",
+        "(org.apache.spark.sql.delta.DeltaConcurrentModificationException) another writer",
+        "java.nio.file.FileAlreadyExistsException: s3a://bucket/ledger/_delta_log/00000000000000000007.json",
         "[DELTA_METADATA_CHANGED] The metadata of the Delta table has been changed",
     ],
 )
@@ -30,4 +32,14 @@ def test_nothing_else_is_passed_over() -> None:
 
 
 def test_delta_names_its_conflicts() -> None:
-    assert len(COMMIT_CONFLICTS) == 6
+    names = {conflict.__name__ for conflict in COMMIT_CONFLICTS}
+    assert names == {
+        "DeltaConcurrentModificationException",
+        "ConcurrentWriteException",
+        "MetadataChangedException",
+        "ProtocolChangedException",
+        "ConcurrentAppendException",
+        "ConcurrentDeleteReadException",
+        "ConcurrentDeleteDeleteException",
+        "ConcurrentTransactionException",
+    }

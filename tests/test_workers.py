@@ -1,6 +1,7 @@
 """What wraps a task changes nothing but the waiting before the next one, and tasks bring little along."""
 
 import ast
+import errno
 import os
 import pickle
 import re
@@ -75,6 +76,17 @@ def test_the_words_of_an_exception_stay_in_the_worker() -> None:
         list(in_worker(stumble)(BATCHES))
     assert re.fullmatch(r"ValueError in workers\.py:\d+ _silent, test_workers\.py:\d+ stumble", str(caught.value))
     assert caught.value.__suppress_context__
+
+
+def test_a_full_disk_is_named_by_the_systems_name_for_it() -> None:
+    def fill(_: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        raise OSError(errno.ENOSPC, "CANARY")
+        yield
+
+    with pytest.raises(TaskProblem) as caught:
+        list(in_worker(fill)(BATCHES))
+    assert str(caught.value).startswith("OSError (ENOSPC) in workers.py:")
+    assert "CANARY" not in str(caught.value)
 
 
 WORKER_MODULES = (

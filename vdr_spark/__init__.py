@@ -18,6 +18,7 @@ The way of a release, and the rooms that it passes:
     refine              from the pings kept to all pings
     release             Delta tables, the privacy statement, and `Release`, the same as an object
     query               range count, nearest hot spot, forecast
+    sql                 the same for engines: views and table functions with error bars, as text
     check               do the pings fit the configuration? for the operator, not private
     audit               does what was promised agree with what is there?
     evaluate, report    errors against a known truth; pictures
@@ -38,7 +39,10 @@ if TYPE_CHECKING:
     from vdr_spark.grid import Grid as Grid
     from vdr_spark.publisher import Publisher as Publisher
     from vdr_spark.release.read import read_release as read_release
+    from vdr_spark.release.register import list_releases as list_releases
+    from vdr_spark.release.register import withdraw_release as withdraw_release
     from vdr_spark.release.release import Release as Release
+    from vdr_spark.release.sql_functions import register_duckdb as register_duckdb
     from vdr_spark.release.views import register_views as register_views
     from vdr_spark.spark.session import spark_session as spark_session
 
@@ -55,10 +59,13 @@ _HOMES = {
     "Release": "release.release",
     "ReleaseConfig": "config",
     "VdrError": "errors",
+    "list_releases": "release.register",
     "load_config": "config",
     "read_release": "release.read",
+    "register_duckdb": "release.sql_functions",
     "register_views": "release.views",
     "spark_session": "spark.session",
+    "withdraw_release": "release.register",
 }
 __all__ = [*_HOMES, "__version__"]
 

@@ -21,7 +21,15 @@ _SHUFFLED = 20  # a ping: a word of 8 and, where nearly all pings of a chunk hav
 _HELD = 75  # a ping, in the task that bounds its user: packed, unpacked, sorted; many users again
 _STORED = 24  # a ping in Parquet: what must be read
 
-PINGS_PER_TASK = 4_000_000  # that bounds users: about 300 MB
+_CELL_ROW = 10  # of `cells` in Parquet: its count and deviation hardly compress, the rest nearly vanishes
+_TENSOR_COPIES = 16  # of float32 that denoising holds at once
+_TENSORS_KEPT = 3  # of them at the least, to be written: counts, deviations, what was expected
+
+# What a task takes at most: about 300 MB of pings, or 64 MB of cells. Less than the other is not worth a task.
+PINGS_PER_TASK, CELLS_PER_TASK = 4_000_000, 8_000_000
+_WORTH_A_TASK = 16  # part of that
+_SMALL_PINGS = PINGS_PER_TASK // 4
+SPARKS_DEFAULT = 200  # its spark.sql.shuffle.partitions
 
 
 @dataclass(frozen=True)
@@ -61,18 +69,76 @@ class Cost:
         return max(terms, key=lambda name: terms[name])
 
 
-def tasks_for(pings: float, at_least: int) -> int:
-    """Return how many tasks bound users: so many that each holds a few million pings, whatever Spark's default says."""
-    return max(at_least, math.ceil(pings / PINGS_PER_TASK))
+def tasks_for(amount: float, per_task: int, usual: int) -> int:
+    """Return how many tasks share so many pings or cells: the usual number, unless that is too few or far too many.
+
+    `usual` is what Spark is set to. Its default of 200 takes minutes where there is little to do.
+    """
+    worth = math.ceil(_WORTH_A_TASK * amount / per_task)
+    return max(1, min(usual, worth), math.ceil(amount / per_task))
 
 
-def cost_of(pings: float, cells: int, at_least_tasks: int = 200, direct: bool = False) -> Cost:
+def expected_tasks(plan: Plan) -> int:
+    """Return how many tasks collecting will have at least, by what is declared: those that count, and add noise."""
+    pings = 0 if plan.declared_total is None else math.ceil(plan.declared_total / PINGS_PER_TASK)
+    return pings + math.ceil(plan.cells / CELLS_PER_TASK)
+
+
+def is_small(plan: Plan) -> bool:
+    """Whether one task would do for all of it, by what is declared: then starting takes longer than the work."""
+    return plan.declared_total is not None and plan.declared_total <= _SMALL_PINGS and plan.cells <= CELLS_PER_TASK
+
+
+def cost_of(pings: float, cells: int, usual_tasks: int = SPARKS_DEFAULT, direct: bool = False) -> Cost:
     """Return the cost of collecting so many pings into so many cells."""
     read = _READ_DIRECTLY if direct else _READ_BY_SPARK
-    tasks = tasks_for(pings, at_least_tasks)
+    tasks = tasks_for(pings, PINGS_PER_TASK, usual_tasks)
     return Cost(pings, cells, tasks, *(1e-6 * us for us in (pings * read, pings * _BOUND_AND_COUNT, cells * _NOISE)))
 
 
 def estimate_cost(plan: Plan, total_pings: int) -> Cost:
     """Return the cost of a plan's collect; reading is taken to go through Spark unless the settings say otherwise."""
     return cost_of(total_pings, plan.cells, direct=plan.config.input.reader == "direct")
+
+
+def tensor_bytes(cells: int) -> int:
+    """Return the size of one tensor in memory."""
+    return 4 * cells
+
+
+def denoise_memory(cells: int) -> int:
+    """Return the memory that denoising a region of so many cells takes at its height, in bytes."""
+    return tensor_bytes(cells) * _TENSOR_COPIES
+
+
+def least_denoise_memory(cells: int) -> int:
+    """Return the memory without which it certainly fails: three tensors, held together when they are written."""
+    return tensor_bytes(cells) * _TENSORS_KEPT
+
+
+def work_bytes(cells: int) -> int:
+    """Return the size of a tensor file between stages: at most counts, deviations and what was expected."""
+    return tensor_bytes(cells) * _TENSORS_KEPT
+
+
+def released_bytes(cells: int) -> int:
+    """Return the size of so many released cells on disk."""
+    return cells * _CELL_ROW
+
+
+def noise_bytes(plan: Plan) -> float | None:
+    """Return the information in the noise alone, which nothing compresses; None where k is not known.
+
+    Discrete Laplace noise of scale b, a few units or more, has log2(2 e b) bits.
+    """
+    if plan.known_k is None:
+        return None
+    privacy = plan.config.privacy
+    scale_in_units = float(plan.known_k / privacy.cells_epsilon * privacy.units_per_ping)
+    return plan.cells * math.log2(2 * math.e * max(1.0, scale_in_units)) / 8
+
+
+def noisy_bytes(plan: Plan) -> float | None:
+    """Return the size of the noisy slices on disk; None where k is not known."""
+    noise = noise_bytes(plan)
+    return None if noise is None else noise + plan.cells * 3 / 8

@@ -6,16 +6,14 @@ import math
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
-from vdr_spark.cost import estimate_cost
+from vdr_spark.cost import denoise_memory, estimate_cost, noisy_bytes, released_bytes, tensor_bytes
 from vdr_spark.epsilon import NO_PROTECTION, describe_factor, in_brackets
 from vdr_spark.pings.preview import preview_input
 from vdr_spark.plan import Plan, Region
 from vdr_spark.query.wording import format_moment
+from vdr_spark.storage.free_space import format_bytes
 
-# Bytes, from runs of the demo and of 576 x 576 x 96 cells; what they are used for is rounded anyway.
-_BYTES_PER_CELL_ROW = 10  # of `cells` in Parquet: its count and deviation hardly compress, the rest nearly vanishes
 _CLUSTER_CORES = 64  # to give an idea
-_TENSOR_COPIES = 16  # of float32 that denoising holds at once
 
 
 @dataclass(frozen=True)
@@ -170,20 +168,19 @@ def _describe_noise(plan: Plan) -> list[str]:
 def _describe_sizes(plan: Plan) -> list[str]:
     size = plan.cells
     lines = [
-        f"  driver memory for denoising   about {_bytes(4 * size * _TENSOR_COPIES)} "
-        f"(the tensor itself: {_bytes(4 * size)})",
-        f"  disk for the released cells   about {_bytes(size * _BYTES_PER_CELL_ROW)}",
+        f"  driver memory for denoising   about {format_bytes(denoise_memory(size))} "
+        f"(the tensor itself: {format_bytes(tensor_bytes(size))})",
+        f"  disk for the released cells   about {format_bytes(released_bytes(size))}",
     ]
-    if plan.declared_total is None or plan.known_k is None:
+    noisy = noisy_bytes(plan)
+    if plan.declared_total is None or noisy is None:
         return [*lines, "  time, shuffle and memory of collecting depend on the number of pings, which is not known"]
-    privacy, cost = plan.config.privacy, estimate_cost(plan, plan.declared_total)
-    scale_in_units = float(plan.known_k / privacy.cells_epsilon * privacy.units_per_ping)
-    noisy = size * (math.log2(2 * math.e * max(1.0, scale_in_units)) + 3) / 8
+    cost = estimate_cost(plan, plan.declared_total)
     return [
         *lines,
-        f"  disk for the noisy slices     about {_bytes(noisy)}",
-        f"  shuffled between executors    about {_bytes(cost.shuffled)}",
-        f"  memory of a counting task     about {_bytes(cost.task_memory)} ({cost.tasks} tasks)",
+        f"  disk for the noisy slices     about {format_bytes(noisy)}",
+        f"  shuffled between executors    about {format_bytes(cost.shuffled)}",
+        f"  memory of a counting task     about {format_bytes(cost.task_memory)} ({cost.tasks} tasks)",
         f"  collecting                    about {_duration(cost.core_s)} of one core, most of it {cost.dominant}; "
         f"{_duration(cost.core_s / _CLUSTER_CORES)} on {_CLUSTER_CORES} cores",
     ]
@@ -194,11 +191,3 @@ def _duration(seconds: float) -> str:
         if seconds >= length:
             return f"{seconds / length:.3g} {unit}"
     return f"{seconds:.2g} seconds"
-
-
-def _bytes(number: float) -> str:
-    for unit in ("B", "kB", "MB", "GB"):
-        if number < 1000:
-            return f"{number:.3g} {unit}"
-        number /= 1000
-    return f"{number:.3g} TB"

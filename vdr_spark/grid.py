@@ -142,11 +142,11 @@ class Grid:
 
     def latitudes(self) -> NDArray[np.float64]:
         """Latitude of the centre of every row. (M,)"""
-        return self.box.south + (np.arange(self.cells_per_side) + 0.5) / self.cells_per_lat
+        return self.box.south + (np.arange(self.cells_per_side, dtype=np.float64) + 0.5) / self.cells_per_lat
 
     def longitudes(self) -> NDArray[np.float64]:
         """Longitude of the centre of every column. (M,)"""
-        return self.box.west + (np.arange(self.cells_per_side) + 0.5) / self.cells_per_lon
+        return self.box.west + (np.arange(self.cells_per_side, dtype=np.float64) + 0.5) / self.cells_per_lon
 
     def slice_start(self, number: int) -> datetime:
         """When a slice begins (UTC)."""

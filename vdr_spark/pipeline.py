@@ -7,23 +7,29 @@ from collections.abc import Callable, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
+from vdr_spark.capacity import Machine, find_shortages, list_needs
 from vdr_spark.collect.draws import open_draws
 from vdr_spark.collect.stage import collect, find_bill
+from vdr_spark.completeness import find_complete
 from vdr_spark.config import ReleaseConfig
+from vdr_spark.cost import expected_tasks
 from vdr_spark.denoise.stage import denoise, require_packages
-from vdr_spark.errors import Declined
+from vdr_spark.errors import Declined, EnvironmentProblem
 from vdr_spark.packages import explain_missing_packages
 from vdr_spark.plan import make_plan
 from vdr_spark.progress import NullProgress, Progress
 from vdr_spark.refine import estimate_kept, refine
 from vdr_spark.release.publish import publish
+from vdr_spark.release.register import find_withdrawn, require_one_to_publish
+from vdr_spark.release.withdrawals import Withdrawal
 from vdr_spark.spark.progress import spark_task
 from vdr_spark.spark.session import warn_about_side_channels
+from vdr_spark.spark.settings import find_local_dirs
 from vdr_spark.spark.torch_launcher import launch_with_spark
-from vdr_spark.stage_log import run_logged
+from vdr_spark.stage_log import RELEASE_STAGES, run_logged
+from vdr_spark.storage.free_space import Places, explain_full_disk
 from vdr_spark.synth.generate import write_synthetic
 
-RELEASE_STAGES = ("collect", "denoise", "refine", "publish")
 STAGES = ("synth", *RELEASE_STAGES)
 
 logger = logging.getLogger(__name__)
@@ -46,10 +52,28 @@ class Pipeline:
         self._progress, self._frame, self._confirm = progress or NullProgress(), frame, confirm
 
     def prepare(self, stages: Sequence[str]) -> None:
-        """Refuse now, before anything is reserved, what one of these stages would stop at for want of a package."""
+        """Refuse now, before anything is reserved, what a stage would stop at: a package, a withdrawal, a full disk."""
         with explain_missing_packages():
             if "denoise" in stages:
                 require_packages(self.config.denoise)
+            if "publish" in stages:
+                require_one_to_publish(self.plan, lambda: self.spark)
+        self._require_room(stages)
+
+    def _require_room(self, stages: Sequence[str]) -> None:
+        """Refuse what certainly has no room on disks and in memory; warn of what probably has none."""
+        machine, dirs = Machine(), find_local_dirs(self.spark)
+        if not find_shortages(list_needs(self.plan, stages, dirs), machine):
+            return  # most often: and what is complete already need not be asked for
+        missing = set(stages) - find_complete(self.plan, self.draws.ledger.entries(), lambda: self.spark)
+        for shortage in find_shortages(list_needs(self.plan, missing, dirs), machine):
+            if shortage.certain:
+                raise EnvironmentProblem(f"{shortage}. Nothing was reserved")
+            logger.warning("%s", shortage)
+
+    def withdrawals(self) -> dict[str, Withdrawal]:
+        """Return which releases of the configuration were withdrawn, by their ids."""
+        return find_withdrawn(self.plan, lambda: self.spark)
 
     def run(self, stage: str) -> bool:
         """Run one of `STAGES`; False where its output was complete already."""
@@ -60,8 +84,13 @@ class Pipeline:
             "refine": self._refine,
             "publish": self._publish,
         }
-        with explain_missing_packages():
+        with explain_missing_packages(), explain_full_disk(self._list_disks):
             return run_logged(stage, stages[stage])
+
+    def _list_disks(self) -> Places:
+        ledger = self.plan.ledger.table
+        places = [("output", self.plan.output.root), *([("ledger", ledger)] if isinstance(ledger, str) else [])]
+        return [*places, *(("Spark's local folder", path) for path in find_local_dirs(self.spark))]
 
     def _synth(self) -> bool:
         with spark_task(self.spark, self._progress, "synth: generate pings"):
@@ -72,7 +101,7 @@ class Pipeline:
             logger.warning(caution)
         warn_about_side_channels(self.spark)
         self._announce_bill()
-        with spark_task(self.spark, self._progress, "collect: bound, count, add noise"):
+        with spark_task(self.spark, self._progress, "collect: bound, count, add noise", expected_tasks(self.plan)):
             done = collect(self.spark, self.draws, self._frame)
         for release in self.draws.releases():
             signal, where = self.draws.signal(release), f"{release.region.name}: " if release.region.name else ""
@@ -109,10 +138,14 @@ class Pipeline:
         return any(done)
 
     def _publish(self) -> bool:
+        gone = require_one_to_publish(self.plan, lambda: self.spark)
+        for withdrawal in gone.values():  # of some regions: the others may be published
+            logger.warning("release %s was %s; it is not published again", withdrawal.release_id, withdrawal)
         with spark_task(self.spark, self._progress, "publish: write Delta tables"):
             spent, entries = self.draws.require_spent(), self.draws.ledger.entries()
             done = [
                 publish(self.spark, release, spent, entries, self.draws.signal(release))
                 for release in self.draws.releases()
+                if release.release_id not in gone
             ]
         return any(done)

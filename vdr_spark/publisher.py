@@ -8,6 +8,7 @@
     publisher.read()               # the same release another day, without Spark
     publisher.audit()              # does everything that was promised agree with everything that is there?
     publisher.budget               # what the dataset may still spend
+    publisher.releases()           # what is published there; publisher.withdraw(ID, "why") marks one, for ever
 
 **Pings in a DataFrame.** A DataFrame has no identity of its own, so the person who hands one in names it (`pings`).
 The name stands for its rows: the same name and settings mean the same draw, whose stored tensor is used again. And
@@ -36,7 +37,10 @@ if TYPE_CHECKING:
     from vdr_spark.pipeline import Pipeline
     from vdr_spark.privacy.accounting import Account
     from vdr_spark.progress import Progress
+    from vdr_spark.release.record import ReleaseRecord
+    from vdr_spark.release.register import Register
     from vdr_spark.release.release import Release
+    from vdr_spark.release.withdrawals import Withdrawal
 
 
 class Publisher:
@@ -123,7 +127,7 @@ class Publisher:
         Where the configuration has several regions, all of them are released, and the one that is named is read.
         A further draw over the same dataset is announced by a warning: what it adds, and what the sum means.
         """
-        from vdr_spark.pipeline import RELEASE_STAGES
+        from vdr_spark.stage_log import RELEASE_STAGES
 
         self.plan.choose_region(region)  # a region that is not there is told before anything is done
         self.pipeline.prepare(RELEASE_STAGES)
@@ -131,20 +135,66 @@ class Publisher:
             self.pipeline.run(stage)
         return self.read(region)
 
-    def read(self, region: str | None = None) -> Release:
+    def read(self, region: str | None = None, allow_withdrawn: bool = False) -> Release:
         """Read the release that was published: nothing is run and nothing is spent.
 
         Without Spark, unless the tables have names in a catalog. A configuration means its own release, whatever else
-        lies in its output folder.
+        lies in its output folder. One that was withdrawn is refused, unless somebody must look at it all the same.
         """
         release_id = self.plan.release_id(self.plan.choose_region(region))
         if self.plan.output.schema is not None:
             from vdr_spark.release.views import read_by_spark
 
-            return read_by_spark(self.spark, self.plan.output, release_id)
+            return read_by_spark(self.spark, self.plan.output, release_id, allow_withdrawn=allow_withdrawn)
         from vdr_spark.release.read import read_release
 
-        return read_release(self.plan.output.root, release_id)
+        return read_release(self.plan.output.root, release_id, allow_withdrawn=allow_withdrawn)
+
+    def releases(self) -> list[ReleaseRecord]:
+        """Return what is published in the output, the newest first, withdrawn releases too; as `vdr releases list`."""
+        return self._register.records()
+
+    def withdraw(self, release_id: str, reason: str) -> Withdrawal:
+        """Mark a release of the output as not to be used any more, for ever; nothing is deleted.
+
+        Every reader refuses it from now on. No epsilon comes back, and what was downloaded stays out there.
+        """
+        return self._register.withdraw(release_id, reason)
+
+    @property
+    def _register(self) -> Register:
+        from vdr_spark.release.register import Register
+
+        return Register(self.plan.output, lambda: self.spark)
+
+    def sql(
+        self,
+        engine: str = "spark",
+        region: str | None = None,
+        schema: str | None = None,
+        prefix: str = "",
+        templates: bool = False,
+    ) -> str:
+        """Return views and table functions over the published release as SQL, for those who run it themselves.
+
+        For spark, databricks or duckdb; for trino, or with `templates`, queries with places to fill in.
+        """
+        release = self.read(region)
+        if self.plan.output.schema is None:
+            from vdr_spark.release.sql_functions import sql_script
+
+            return sql_script(release, engine, schema, prefix).text(templates)
+        from vdr_spark.release.sql_install import script_by_spark
+
+        into = schema or self.plan.output.schema
+        return script_by_spark(self.spark, release, engine, into, prefix).text(templates)
+
+    @explain_missing_packages()
+    def install_sql(self, region: str | None = None, schema: str | None = None, prefix: str = "") -> list[str]:
+        """Make these views and functions in a schema, by default that of the tables; return the functions' names."""
+        from vdr_spark.release.sql_install import install_sql
+
+        return install_sql(self.spark, self.read(region), schema, prefix)
 
     @explain_missing_packages()
     def audit(self, region: str | None = None) -> AuditReport:
@@ -157,9 +207,11 @@ class Publisher:
 
     @property
     def budget(self) -> Account:
-        """What was granted to the dataset, what is taken, what remains; on a local disk without Spark."""
+        """What was granted to the dataset, what is taken, what remains; on a disk or in a store without Spark."""
         from vdr_spark.privacy.ledger_reader import LedgerReader
+        from vdr_spark.storage.store_access import learn
 
+        learn(self.config.spark.conf)
         return LedgerReader(self.plan.ledger, lambda: self.spark).account(self.config.dataset)
 
     @cached_property

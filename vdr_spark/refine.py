@@ -22,13 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from vdr_spark.arrays import Slices
 from vdr_spark.plan import ReleasePlan
+from vdr_spark.rounding import round_counts, round_deviations
 from vdr_spark.storage.files import exists, read_json, write_json
 from vdr_spark.storage.tensor_file import Tensor, read_tensor, write_tensor
 from vdr_spark.sum_errors import SumErrors, Total, widen_by_clumps
-
-_COUNT_BITS, _DEVIATION_BITS = 10, 7
 
 
 @dataclass(frozen=True)
@@ -86,19 +84,11 @@ def refine(release: ReleasePlan, kept: float, kept_everywhere: float) -> bool:
 def round_as_told(tensor: Tensor) -> Tensor:
     """Return a tensor with the digits that mean something: three of a count, two of its error bar.
 
-    What is rounded is a thousandth of the number at most and falls to either side, so sums stay what they were; and
-    tables take less than half of the room.
+    What is rounded is a thousandth of the number at most, or less than a quantum, and falls to either side, so sums
+    stay what they were; and tables take less than half of the room.
     """
-    deviation = None if tensor.deviation is None else _round_to_bits(tensor.deviation, _DEVIATION_BITS)
-    return replace(tensor, counts=_round_to_bits(tensor.counts, _COUNT_BITS), deviation=deviation)
-
-
-def _round_to_bits(values: Slices, bits: int) -> Slices:
-    """Round to so many bits after the leading one."""
-    mantissa, exponent = np.frexp(values)  # 0.5 to 1
-    scale = np.float32(2 ** (bits + 1))
-    rounded: Slices = np.ldexp(np.rint(mantissa * scale) / scale, exponent).astype(np.float32)
-    return rounded
+    deviation = None if tensor.deviation is None else round_deviations(tensor.deviation)
+    return replace(tensor, counts=round_counts(tensor.counts), deviation=deviation)
 
 
 def refine_sum_errors(
@@ -110,11 +100,13 @@ def refine_sum_errors(
         return None
     settings, share = release.config.refine, kept / kept_everywhere
     total = release.total_pings * share
-    errors = SumErrors.from_notes(found).scaled(factor).bounded(release.k, kept, total, settings.users)
+    judged = SumErrors.from_notes(found).scaled(factor)
+    errors = judged.bounded(release.k, kept, total, settings.users)
     if settings.method == "gamma":  # does not sum to N
         return errors
+    whole = judged.deviation(release.grid.size, release.grid.slices, total, own=0.0)
     unknown = math.hypot(share * release.plan.total_deviation, _deviation_of_share(release, share, factor))
-    return replace(errors, total=Total(total, unknown))
+    return replace(errors, sum_deviation=whole, total=Total(total, unknown))
 
 
 def _deviation_of_share(release: ReleasePlan, share: float, factor: float) -> float:

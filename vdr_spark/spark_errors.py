@@ -15,9 +15,14 @@ from pyspark.errors import PySparkException
 from vdr_spark.spark_versions import import_delta_exceptions
 
 _CONFLICT = re.compile(
-    r"io\.delta\.exceptions\.(Concurrent\w+|MetadataChanged|ProtocolChanged)Exception"
+    # Of Delta's two packages: the older names are raised from places that the newer ones did not reach.
+    r"(io\.delta\.exceptions|org\.apache\.spark\.sql\.delta)\."
+    r"((Delta)?Concurrent\w+|MetadataChanged|ProtocolChanged)Exception"
     r"|\[DELTA_(CONCURRENT_\w+|METADATA_CHANGED|PROTOCOL_CHANGED)\b"
+    # A log store that finds the file of the next commit there.
+    r"|FileAlreadyExistsException: \S*/_delta_log/\d+\.json"
 )
+_CONFLICT_CLASS = re.compile(r"(Delta)?Concurrent\w+Exception|(Metadata|Protocol)ChangedException")
 
 
 def _errors_of_py4j() -> tuple[type[Exception], ...]:
@@ -34,14 +39,9 @@ def _errors_of_delta() -> tuple[type[Exception], ...]:
         exceptions = import_delta_exceptions()
     except ImportError:  # as above; and a runtime may have Delta without its Python package
         return ()
-    return (
-        exceptions.DeltaConcurrentModificationException,
-        exceptions.ConcurrentAppendException,
-        exceptions.ConcurrentTransactionException,
-        exceptions.ConcurrentWriteException,
-        exceptions.MetadataChangedException,
-        exceptions.ProtocolChangedException,
-    )
+    # Each of them by its own name, as the version at hand has them: only some derive from the one they should.
+    classes = (value for name, value in vars(exceptions).items() if _CONFLICT_CLASS.fullmatch(name))
+    return tuple(value for value in classes if isinstance(value, type) and issubclass(value, Exception))
 
 
 SPARK_ERRORS: tuple[type[Exception], ...] = (PySparkException, *_errors_of_py4j())

@@ -1,10 +1,13 @@
-"""Log lines of a stage: it begins, was skipped, took so long, failed. Never a word about data."""
+"""The stages by name, and their log lines: begins, was skipped, took so long, failed. Never a word about data."""
 
 from __future__ import annotations
 
 import logging
 import time
 from collections.abc import Callable
+
+RELEASE_STAGES = ("collect", "denoise", "refine", "publish")
+"""The stages of a release, in order."""
 
 logger = logging.getLogger(__name__)
 

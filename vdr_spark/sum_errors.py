@@ -43,8 +43,8 @@ _CLUMPS: dict[Users, tuple[tuple[float, float], ...]] = {
     "vehicles": ((1, 0.5), (64, 4.0)),
 }
 _CLUMPS_IN_TIME = 0.8  # a clump shrinks with this power of the share of the slices: people come again
-_AT_A_PING = 50.0  # a place with one part in so many of a clump is asked about because there is one
-_NONE = 1e-30  # as good as no clump, where logarithms are taken
+AT_A_PING = 50.0  # a place with one part in so many of a clump is asked about because there is one
+AS_GOOD_AS_NONE = 1e-30  # as good as no clump, where logarithms are taken
 
 
 def missing_together(k: int, kept: float, total: float, users: Users, side: float) -> float:
@@ -64,8 +64,8 @@ def missing_together(k: int, kept: float, total: float, users: Users, side: floa
 
 def widen_by_clumps(clump: _Array | float, counts: _Array) -> _Array:
     """Return by how much variances of counts grow because bounding misses so many pings together."""
-    counts = np.maximum(counts, 0)
-    widened: _Array = clump * counts * (1 + clump / (counts + clump / _AT_A_PING + _NONE))
+    positive = np.maximum(counts, 0)
+    widened: _Array = clump * positive * (1 + clump / (positive + clump / AT_A_PING + AS_GOOD_AS_NONE))
     return widened
 
 
@@ -157,10 +157,14 @@ class SumErrors:
         return between
 
     def _along_sides(self, name: str, sides: Floats, slices: int) -> Floats:
-        known = sorted((of.side, getattr(of, name)) for of in self.spreads if of.slices == slices)
-        x, y = (np.log(np.maximum([pair[place] for pair in known], _NONE)) for place in (0, 1))
+        x, y = zip(*self.knots(name, slices), strict=True)
         logs: Floats = np.interp(np.log(sides), x, y)
         return logs
+
+    def knots(self, name: str, slices: int) -> list[tuple[float, float]]:
+        """Return the logarithms of the sides that are known over so many slices, and of `spread` or `clump` there."""
+        known = sorted((of.side, getattr(of, name)) for of in self.spreads if of.slices == slices)
+        return [(math.log(side), math.log(max(value, AS_GOOD_AS_NONE))) for side, value in known]
 
     def as_notes(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""

@@ -10,6 +10,7 @@ begun our function has imported what it needs, so it forgets the archives, and l
 
 from __future__ import annotations
 
+import errno
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -42,7 +43,13 @@ def _silent(made: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     except TaskProblem:
         raise
     except Exception as problem:
-        raise TaskProblem(f"{type(problem).__name__} {locate_in_code(problem)}") from None
+        raise TaskProblem(f"{_kind_of(problem)} {locate_in_code(problem)}") from None
+
+
+def _kind_of(problem: Exception) -> str:
+    """Name an exception, with the system's name of what was wrong (ENOSPC: the disk is full); both quote nothing."""
+    symbol = errno.errorcode.get(problem.errno or 0) if isinstance(problem, OSError) else None
+    return type(problem).__name__ + (f" ({symbol})" if symbol else "")
 
 
 def locate_in_code(problem: Exception) -> str:

@@ -52,4 +52,4 @@ def test_a_folder_with_a_name_that_needs_quoting(tmp_path: Path, capsys: pytest.
     assert f"is in {config.output}/tables" in capsys.readouterr().out
     assert read_release(config.output).release_id == release_id_of(config)
     assert {path.name for path in tmp_path.iterdir()} == {FOLDER, pings.name}
-    assert {path.name for path in Path(config.output).iterdir()} == {"statements", "tables", "work"}
+    assert {path.name for path in Path(config.output).iterdir()} == {"runs", "statements", "tables", "work"}

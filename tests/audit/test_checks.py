@@ -91,8 +91,19 @@ def test_a_right_release_holds(spark: SparkSession, release: ReleaseConfig, caps
     Path(output_of(release).statement(release_id_of(release), "json")).write_text("{}")
     with pytest.raises(SystemExit) as end:
         main(["audit", *arguments])
-    assert end.value.code == 1
+    assert end.value.code == 6
     assert "Not all of it holds" in capsys.readouterr().out
+
+
+def test_a_withdrawn_release_is_audited_and_said_to_be_withdrawn(spark: SparkSession, release: ReleaseConfig) -> None:
+    publisher = Publisher(release, spark)
+    publisher.withdraw(release_id_of(release), "a wrong box")
+    report = publisher.audit()
+    assert report.holds, str(report)  # its page too, which says it
+    assert "WITHDRAWN on" in str(report)
+    assert report.as_dict()["withdrawn"]["reason"] == "a wrong box"
+    Path(output_of(release).statement(release_id_of(release), "html")).unlink()
+    assert "run `vdr releases withdraw` again" in failed(spark, release)["statement"]
 
 
 def test_a_noisy_tensor_that_was_changed(spark: SparkSession, editable: ReleaseConfig) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_app import call
-from tests.cli.test_query import heavy_modules
+from tests.cli.test_query import as_pyarrow_alone, heavy_modules
 from tests.conftest import ROOT, small_overrides
 from tests.privacy.written_ledger import chain, write_ledger
 from vdr_spark.privacy.accounting import State
@@ -22,7 +22,7 @@ def arguments(tmp_path: Path) -> list[str]:
 
 @pytest.mark.parametrize("command", ["show", "history"])
 def test_looking_loads_nothing_heavy(arguments: list[str], command: str) -> None:
-    assert heavy_modules("budget", command, *arguments) == "heavy:"
+    assert heavy_modules("budget", command, *arguments) == as_pyarrow_alone()
 
 
 def test_what_is_shown(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,5 +37,5 @@ def test_a_ledger_that_was_cut_is_a_sentence(
     arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "out/tables/ledger.head.json").write_text('{"sequence": 9, "entry_hash": "of another"}')
-    assert call("budget", "show", *arguments) == 2
+    assert call("budget", "show", *arguments) == 7
     assert "cut off, replaced or deleted" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`vdr check`: figures and hints on standard output, exit code 1 where something looks wrong."""
+"""`vdr check`: figures and hints on standard output, exit code 6 where something looks wrong."""
 
 import json
 from collections.abc import Callable
@@ -37,8 +37,8 @@ def test_it_is_printed_and_not_private(arguments: list[str], capsys: pytest.Capt
 
 
 @pytest.mark.usefixtures("spark")
-def test_what_looks_wrong_ends_with_1(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert call(*arguments, "--set", "input.columns={lat: lon, lon: lat}", "--json") == 1
+def test_what_looks_wrong_ends_with_6(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(*arguments, "--set", "input.columns={lat: lon, lon: lat}", "--json") == 6
     told = json.loads(capsys.readouterr().out)
     assert (told["private"], told["fine"]) == (False, False)
     assert [hint["name"] for hint in told["hints"]] == ["swapped"]

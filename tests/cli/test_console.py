@@ -3,6 +3,8 @@
 import io
 import sys
 from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -66,7 +68,7 @@ def test_a_no_is_a_sentence_and_no_error(capsys: pytest.CaptureFixture[str]) -> 
     ],
 )
 def test_a_command_that_draws_noise_asks_unless_it_is_told_not_to(
-    monkeypatch: pytest.MonkeyPatch, command: str, options: list[str], asks: bool
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str, options: list[str], asks: bool
 ) -> None:
     made = []
 
@@ -81,7 +83,8 @@ def test_a_command_that_draws_noise_asks_unless_it_is_told_not_to(
             raise Declined("far enough")
 
     monkeypatch.setattr("vdr_spark.pipeline.Pipeline", Stages)
-    monkeypatch.setattr("vdr_spark.cli.app.open_spark", lambda *_: None)
+    monkeypatch.setattr("vdr_spark.cli.stages.open_spark", lambda *_: SimpleNamespace(version="", conf={}))
+    monkeypatch.chdir(tmp_path)
     sit_down(monkeypatch, Terminal("n\n"), Terminal())
     assert call(command, str(ROOT / "conf/demo.yaml"), *options) == 2
     (confirm,) = made

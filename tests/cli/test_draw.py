@@ -9,7 +9,7 @@ import pytest
 from tests.cli.test_app import call
 from tests.cli.test_query import arguments as arguments
 from tests.cli.test_query import heavy_modules
-from vdr_spark.cli.app import _say_published
+from vdr_spark.cli.stages import _say_published
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.plan import make_plan
 

@@ -61,7 +61,7 @@ def test_only_known_fields_are_written(capsys: pytest.CaptureFixture[str]) -> No
 def test_progress_without_a_terminal_is_logged(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vdr_spark.cli.console._PLAIN_SECONDS", -1.0)
+    monkeypatch.setattr("vdr_spark.cli.progress_lines._EVERY_S", -1.0)
 
     def command(_: list[str]) -> None:
         with ConsoleProgress().task("collect: count", 4) as update:
@@ -71,7 +71,7 @@ def test_progress_without_a_terminal_is_logged(
     printed = capsys.readouterr()
     assert printed.out == ""
     half, end = printed.err.splitlines()
-    assert half.endswith(" INFO collect: count: 25% Spark stage 1")
+    assert half.endswith(" INFO collect: count: 25%, Spark stage 1, 0 s so far, about 0 s to go")
     assert " INFO collect: count: done in" in end
 
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from vdr_spark.config import load_config
 from vdr_spark.errors import InvalidQuery
 from vdr_spark.release.cell_source import CellsInMemory
 from vdr_spark.storage.delta_files import read_rows
+from vdr_spark.storage.schemas import RELEASES
 
 HEAVY = ("pyspark", "delta", "torch", "pandas", "statsmodels", "scipy", "matplotlib", "petastorm")
 LOOK = f"""
@@ -54,6 +56,13 @@ def heavy_modules(*command: str) -> str:
     return ended.stderr.strip().splitlines()[-1]
 
 
+@cache
+def as_pyarrow_alone() -> str:
+    """What pyarrow loads when it opens a dataset is not ours to avoid: its newest versions look for pandas."""
+    program = f"import sys, pyarrow.dataset; print('heavy:', *[name for name in {HEAVY!r} if name in sys.modules])"
+    return subprocess.check_output([sys.executable, "-c", program], text=True).strip()
+
+
 @pytest.mark.parametrize(
     "command", [["--help"], ["query", "--help"], ["budget", "--help"], ["query", "range", "--help"]]
 )
@@ -63,7 +72,7 @@ def test_help_loads_nothing_heavy(command: list[str]) -> None:
 
 @pytest.mark.parametrize("question", ["range", "hotspot"])
 def test_a_question_loads_nothing_heavy(arguments: list[str], question: str) -> None:
-    assert heavy_modules("query", question, *arguments) == "heavy:"
+    assert heavy_modules("query", question, *arguments) == as_pyarrow_alone()
 
 
 def test_a_forecast_starts_no_spark(arguments: list[str]) -> None:
@@ -91,7 +100,7 @@ def test_a_configuration_means_its_own_release(
     """Another release in the folder, newer and of another k, changes no answer; read without a word, it is refused."""
     assert call("query", "range", *arguments) == 0
     before = capsys.readouterr().out
-    (mine,) = (row["release_id"] for row in read_rows(f"{tmp_path}/out/tables/releases"))
+    (mine,) = (row["release_id"] for row in read_rows(f"{tmp_path}/out/tables/releases", RELEASES))
     other = replace(read_release(f"{tmp_path}/out"), release_id="other-1", created=datetime(2030, 1, 1, tzinfo=UTC))
     write_tables(f"{tmp_path}/out", replace(other, cells=CellsInMemory(other.counts * 2)))
     assert call("query", "range", *arguments) == 0
@@ -126,7 +135,7 @@ def test_mistakes_are_sentences(arguments: list[str], tmp_path: Path, capsys: py
     assert "nothing is published" in capsys.readouterr().err
     for file in tmp_path.glob("out/tables/cells/*/*.parquet"):
         file.write_text("nonsense")
-    assert call("query", "range", *arguments) == 2
+    assert call("query", "range", *arguments) == 7
     printed = capsys.readouterr().err
     assert "cannot be read" in printed
     assert "Traceback" not in printed

@@ -29,8 +29,9 @@ def test_a_mistake_is_an_exception_and_its_sentence_is_in_the_log(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["a scheduler", "nowhere.yaml"])
-    with pytest.raises(tasks.TaskFailed, match="vdr audit ended with exit code 2"):
+    with pytest.raises(tasks.TaskFailed, match="vdr audit ended with exit code 2") as failed:
         tasks.audit()
+    assert failed.value.code == 2
     assert "no configuration file nowhere.yaml" in capsys.readouterr().err
 
 

@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 import time
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from tests.plans import ledger_of, release_id_of, request_of
 from vdr_spark.config import load_config
 from vdr_spark.errors import BudgetExceeded
 from vdr_spark.release.read import read_release
+from vdr_spark.spark_versions import delta_package
 
 BIN = Path(sys.executable).parent
 CONF = str(ROOT / "conf/demo.yaml")
@@ -45,7 +45,7 @@ for job in ("synth", "release"):
 def test_spark_submit(tmp_path: Path) -> None:
     submit = [
         str(BIN / "spark-submit"),
-        *("--packages", f"io.delta:delta-spark_2.13:{version('delta-spark')}"),
+        *("--packages", delta_package()),
         *("--conf", "spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension"),
         *("--conf", "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog"),
         *("--conf", "spark.sql.shuffle.partitions=3", "--driver-memory", "2g"),

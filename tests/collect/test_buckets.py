@@ -129,6 +129,15 @@ def test_every_id_is_found_once_and_pings_point_at_theirs(repeats: int, kind: pa
     assert ids.take(pa.array(code)).to_pylist() == users.to_pylist()
 
 
+def test_ids_are_the_same_in_workers_without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
+    users = pa.array([*np.random.default_rng(0).permutation(500).tolist(), 3, 3, 7], pa.int32())
+    ids, code = encode_ids(users)
+    monkeypatch.setitem(sys.modules, "pandas", None)  # as where it is missing: importing it fails
+    others, other_code = encode_ids(users)
+    assert others.equals(ids)
+    assert np.array_equal(other_code, code)
+
+
 def test_long_ids_make_small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrow holds two gigabytes of text in one array."""
     monkeypatch.setattr(counting, "_ID_BYTES_PER_CHUNK", 1000)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from vdr_spark.collect.failures import describe_failure
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.errors import EnvironmentProblem, InvalidInput, JobFailed
+from vdr_spark.errors import DiskFull, EnvironmentProblem, InvalidInput, JobFailed
 
 Small = Callable[..., ReleaseConfig]
 
@@ -43,3 +43,16 @@ def test_workers_without_our_package_are_told_as_that(small_config: Small) -> No
     defect = describe_failure(RuntimeError(account.format("anna")), settings)
     assert isinstance(defect, JobFailed)
     assert "anna" not in str(defect)
+
+
+def test_a_full_disk_and_too_little_memory_are_to_be_mended(small_config: Small) -> None:
+    settings = small_config().input
+    full = describe_failure(
+        RuntimeError("Task failed: 'anna' java.io.IOException: No space left on device"), settings, "; nothing is lost"
+    )
+    assert isinstance(full, DiskFull)
+    assert str(full).endswith("run the same command again; nothing is lost")
+    heap = describe_failure(RuntimeError("java.lang.OutOfMemoryError: Java heap space 'anna'"), settings)
+    assert isinstance(heap, EnvironmentProblem)
+    assert "spark.driver_memory" in str(heap)
+    assert "anna" not in f"{full} {heap}"

@@ -283,15 +283,40 @@ def test_a_dataframe_counts_as_its_files_do(spark: SparkSession, tmp_path: Path)
     assert count(source) == count(plain)
 
 
-def test_rows_deleted_from_a_delta_table_stay_deleted(spark: SparkSession, tmp_path: Path) -> None:
-    """A Delta table is never read by its files: these hold deleted rows."""
+def test_a_delta_table_is_read_by_its_live_files(spark: SparkSession, tmp_path: Path) -> None:
+    """With the counts that Spark comes to; of rows that were deleted the old files are still there."""
+    settings = as_delta(spark, tmp_path / "a table, 100% #ü", pings())
+    spark.sql(f"DELETE FROM delta.`{settings.path}` WHERE user_id >= 1")
+    assert sum(map(sum, count(open_source(spark, settings, [GRID])).values())) == 7
+    spark.createDataFrame(pings(seed=1).to_pandas()).write.format("delta").mode("append").save(settings.path)
+    direct, by_spark = (
+        open_source(spark, settings.model_copy(update={"reader": reader}), [GRID]) for reader in ("auto", "spark")
+    )
+    assert isinstance(direct, DirectSource)
+    assert isinstance(by_spark, SparkSource)
+    assert count(direct) == count(by_spark)
+
+
+@pytest.mark.parametrize("feature", ["delta.enableDeletionVectors", "delta.columnMapping.mode"])
+def test_a_delta_table_that_is_more_than_its_files_goes_through_spark(
+    spark: SparkSession, tmp_path: Path, feature: str
+) -> None:
     settings = as_delta(spark, tmp_path / "table", pings())
+    value = "name" if feature.endswith("mode") else "true"
+    spark.sql(f"ALTER TABLE delta.`{settings.path}` SET TBLPROPERTIES ('{feature}' = '{value}')")
     spark.sql(f"DELETE FROM delta.`{settings.path}` WHERE user_id >= 1")
     source = open_source(spark, settings, [GRID])
     assert isinstance(source, SparkSource)
     assert sum(map(sum, count(source).values())) == 7
     with pytest.raises(InvalidInput, match="`direct` needs plain Parquet files"):
         open_source(spark, settings.model_copy(update={"reader": "direct"}), [GRID])
+
+
+def test_a_delta_table_in_folders_of_users_goes_through_spark(spark: SparkSession, tmp_path: Path) -> None:
+    frame = spark.createDataFrame(pings().to_pandas())
+    frame.write.format("delta").partitionBy("user_id").save(str(tmp_path / "table"))
+    settings = InputSettings(path=str(tmp_path / "table"), format="delta")
+    assert isinstance(open_source(spark, settings, [GRID]), SparkSource)
 
 
 def test_a_folder_of_no_pings_gives_no_counts(spark: SparkSession, tmp_path: Path) -> None:

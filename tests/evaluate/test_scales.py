@@ -17,8 +17,9 @@ def truth() -> np.ndarray:
 
 
 def test_names_say_sides_slices_and_place() -> None:
-    assert Scale((8, 32), all_slices=False, anywhere=False).name == "8-32 one"
-    assert Scale((4, 4), all_slices=True, anywhere=True).name == "4 all anywhere"
+    assert Scale((8, 32), slices=1, anywhere=False).name == "8-32 one"
+    assert Scale((16, 16), slices=8, anywhere=False).name == "16 8"
+    assert Scale((4, 4), slices=None, anywhere=True).name == "4 all anywhere"
 
 
 def test_the_truth_is_right_at_every_scale(truth: np.ndarray) -> None:
@@ -62,7 +63,7 @@ def test_a_small_grid_is_asked_what_fits_into_it() -> None:
 def bars(per_cell: float, queries: RangeQueries) -> np.ndarray:
     """Deviations of sums whose cells are independently off by so much."""
     area = (queries.north - queries.south) * (queries.east - queries.west)
-    return per_cell * np.sqrt(area * (SLICES if queries.slices is None else 1))
+    return per_cell * np.sqrt(area * queries.length)
 
 
 def test_error_bars_that_are_right_cover_what_they_should(truth: np.ndarray) -> None:
@@ -71,8 +72,9 @@ def test_error_bars_that_are_right_cover_what_they_should(truth: np.ndarray) -> 
     sides, kinds = (1, 4, 16, 64), ("one", "all", "one anywhere", "all anywhere")
     assert set(found) == {f"{side} {kind}" for side in sides for kind in kinds}
     for side, kind in ((1, "one"), (1, "all"), (4, "one"), (4, "one anywhere"), (1, "all anywhere")):
-        once, twice = found[f"{side} {kind}"]
+        once, ninety, twice = found[f"{side} {kind}"]
         assert once == pytest.approx(0.68, abs=0.06)
+        assert ninety == pytest.approx(0.9, abs=0.04)
         assert twice == pytest.approx(0.954, abs=0.03)
     too_small = measure_coverage(truth, estimate, lambda queries: bars(1.0, queries), GRID)
     assert too_small["1 one"][0] < 0.35
@@ -84,8 +86,17 @@ def test_error_bars_that_are_exact_cover_everything(truth: np.ndarray) -> None:
         share: measure_coverage(
             truth, estimate, lambda queries, share=share: share * 0.1 * queries.answers(truth), GRID
         )
-        for share in (1.001, 0.51, 0.49)
+        for share in (1.001, 0.61, 0.51, 0.49)
     }
-    assert set(exact[1.001].values()) == {(1.0, 1.0)}
-    assert set(exact[0.51].values()) == {(0.0, 1.0)}
-    assert set(exact[0.49].values()) == {(0.0, 0.0)}
+    assert set(exact[1.001].values()) == {(1.0, 1.0, 1.0)}
+    assert set(exact[0.61].values()) == {(0.0, 1.0, 1.0)}
+    assert set(exact[0.51].values()) == {(0.0, 0.0, 1.0)}
+    assert set(exact[0.49].values()) == {(0.0, 0.0, 0.0)}
+
+
+def test_with_more_than_eight_slices_a_few_of_them_are_asked_about_too() -> None:
+    truth = np.ones((9, 10, 10))
+    found = measure_coverage(truth, truth, lambda queries: np.zeros(len(queries.south)), grid(10, 9))
+    assert set(found) == {
+        f"{side} {kind}{where}" for side in (1, 4) for kind in ("one", "8", "all") for where in ("", " anywhere")
+    }

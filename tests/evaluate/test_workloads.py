@@ -83,12 +83,21 @@ def test_boxes_are_centred_at_pings_in_proportion_to_counts() -> None:
     assert middles[at_first].mean(axis=0) == pytest.approx((4, 4), abs=0.03)
 
 
-def test_a_question_about_all_slices_is_the_sum_of_its_slices(truth: np.ndarray) -> None:
-    queries = range_queries(truth, grid(40, 3), seed=3, count=300, all_slices=True)
-    assert queries.slices is None
-    boxes = zip(queries.south, queries.north, queries.west, queries.east, strict=True)
-    expected = [truth[:, south:north, west:east].sum() for south, north, west, east in boxes]
+@pytest.mark.parametrize("length", [2, 3])
+def test_a_question_about_several_slices_is_the_sum_of_them(truth: np.ndarray, length: int) -> None:
+    queries = range_queries(truth, grid(40, 3), seed=3, count=300, length=length)
+    assert set(queries.slices) == set(range(3 - length + 1))
+    boxes = zip(queries.slices, queries.south, queries.north, queries.west, queries.east, strict=True)
+    expected = [truth[t : t + length, south:north, west:east].sum() for t, south, north, west, east in boxes]
     np.testing.assert_allclose(queries.answers(truth), expected)
+
+
+def test_a_question_about_several_slices_holds_its_ping() -> None:
+    truth = np.zeros((9, 40, 40))
+    truth[4, 3, 3] = 1
+    queries = range_queries(truth, grid(40, 9), 9, 500, length=3)
+    assert set(queries.slices) == {2, 3, 4}
+    assert (queries.answers(truth) == 1).all()
 
 
 def test_anywhere_is_anywhere() -> None:

@@ -13,10 +13,11 @@ import pytest
 import rasterio
 import xarray as xr
 
+from tests.disks import fill, tiny_disk
 from tests.export.releases import BOX, STATEMENT, files_of_at_most, numbered
 from tests.release.hand_made import hand_made
 from tests.test_packages import run_without
-from vdr_spark.errors import InvalidExport, InvalidQuery
+from vdr_spark.errors import DiskFull, InvalidExport, InvalidQuery
 from vdr_spark.export import FORMATS
 from vdr_spark.grid import Box
 from vdr_spark.progress import NullProgress, Update
@@ -86,6 +87,16 @@ def test_a_full_disk_is_a_sentence_and_leaves_what_was_there(format: str, size: 
     with files_of_at_most(size), pytest.raises(InvalidExport, match=r"could not be written: .*nothing is left of it"):
         hand_made(counts, box=BOX).export(path, format, overwrite=True, **options)  # type: ignore[arg-type]
     assert (labels(format, path), sorted(os.listdir(tmp_path))) == before
+
+
+def test_a_disk_that_is_full_can_be_mended(tmp_path: Path) -> None:
+    with tiny_disk(tmp_path / "disk", 1) as disk:
+        fill(disk, leave=20_000)
+        before = sorted(os.listdir(disk))
+        counts = np.random.default_rng(0).gamma(1, 9, size=(3, 60, 60))
+        with pytest.raises(DiskFull, match=r"No space left on device; nothing is left of it"):
+            hand_made(counts, box=BOX).export(disk / "cells.csv", "csv")
+        assert sorted(os.listdir(disk)) == before
 
 
 @each_format

@@ -17,6 +17,7 @@ from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.stage import denoise_tensor
 from vdr_spark.privacy.accounting import State
 from vdr_spark.progress import NullProgress
+from vdr_spark.pyramid import blocks_along, factors_of
 from vdr_spark.refine import choose_refinement, estimate_kept, refine_sum_errors, round_as_told
 from vdr_spark.release.publish import is_published
 from vdr_spark.release.read import read_release
@@ -96,6 +97,13 @@ def _check_cells(spark: SparkSession, config: ReleaseConfig) -> None:
     rows = to_arrow(spark.read.format("delta").load(output_of(config).table("cells")).select("slice", "y", "x"))
     places = list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
     assert sorted(places) == list(np.ndindex(*grid_of(config).shape)), "a cell is missing, or stands twice"
+    sums = spark.read.format("delta").load(output_of(config).table("pyramid")).where("slices = 1")
+    levels = sums.groupBy("factor").agg({"count": "sum", "*": "count"}).collect()
+    total = read_release(config.output, release_id_of(config)).counts.sum(dtype=np.float64)
+    side, slices = grid_of(config).cells_per_side, grid_of(config).slices
+    for row in levels:
+        assert (row["sum(count)"], row["count(1)"]) == (total, slices * blocks_along(side, row["factor"]) ** 2)
+    assert {row["factor"] for row in levels} == set(factors_of(side))
 
 
 def _check_made_of(tensor: Tensor, spark: SparkSession, config: ReleaseConfig) -> None:

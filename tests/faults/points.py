@@ -50,6 +50,7 @@ WRITE_JSON, WRITE_TENSOR = "vdr_spark.storage.files:write_json", "vdr_spark.stor
 RENAME, WRITE_ROW = "fsspec.implementations.local:LocalFileSystem.mv", "pyarrow.parquet.core:ParquetWriter.write_batch"
 DRAW_NOISE = "vdr_spark.privacy.discrete_laplace:DiscreteLaplace.sample"
 CELL_FILES, CELLS_LIVE = "vdr_spark.release.cell_files", "vdr_spark.storage.delta_files:append_files_once"
+PYRAMID_FILES, IN_PYRAMID = "vdr_spark.release.pyramid_files", "tables/pyramid"
 IN_LEDGER, IN_SLICES, IN_CELLS, IN_RELEASES = "tables/ledger", "tables/noisy_slices", "tables/cells", "tables/releases"
 OF_HEAD, OF_STATEMENT = "head.json.tmp", "statements/"
 SLICES_OF_SMALL = 8
@@ -138,6 +139,7 @@ POST_PROCESS = (
 
 PUBLICATION = (
     AtCall("publish begins", "before", f"{PUBLISH}:publish"),
+    AtFile("withdrawals: a log without a commit", "tables/withdrawals/_delta_log"),
     AtCall("before cells is made", "before", CREATE, about=IN_CELLS),
     AtFile("cells: a log without a commit", "tables/cells/_delta_log"),
     AtFile("cells appears", commit("cells", 0)),
@@ -148,6 +150,12 @@ PUBLICATION = (
     AtCall("all files of cells, none of them live", "after", f"{CELL_FILES}:write_cell_files"),
     AtFile("cells committed, seen from outside", commit("cells", 1)),
     AtCall("cells committed, release not published", "after", CELLS_LIVE, about=IN_CELLS),
+    AtFile("pyramid: a log without a commit", "tables/pyramid/_delta_log"),
+    AtCall("pyramid made and empty", "after", CREATE, about=IN_PYRAMID),
+    AtCall("a block of sums, its file not whole", "after", f"{PYRAMID_FILES}:block_rows"),
+    AtCall("all files of sums, none of them live", "after", f"{PYRAMID_FILES}:write_pyramid_files"),
+    AtCall("sums committed, not checked", "after", CELLS_LIVE, about=IN_PYRAMID),
+    AtCall("sums checked, release not published", "after", "vdr_spark.release.pyramid_check:check_pyramid"),
     AtFile("releases: a log without a commit", "tables/releases/_delta_log"),
     AtCall("releases made and empty", "after", CREATE, about=IN_RELEASES),
     AtFile("a row of releases, not committed", "tables/releases/part-*.parquet"),

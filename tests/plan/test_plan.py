@@ -92,8 +92,31 @@ def test_a_good_promise_is_not_cautioned(small_config: Small) -> None:
 
 @pytest.mark.parametrize("setting", ["output", "ledger"])
 def test_a_store_that_cannot_keep_a_second_writer_out_is_refused(small_config: Small, setting: str) -> None:
-    elsewhere = f"{setting}=s3a://bucket/place"
+    elsewhere = f"{setting}=hdfs://name:8020/place"
     with pytest.raises(InvalidConfig, match=f"{setting}: must be on a disk of this machine.*single_writer: true"):
         make_plan(small_config("ledger=/books", elsewhere)).require_exclusion()
     make_plan(small_config("ledger=/books", elsewhere, "single_writer=true")).require_exclusion()
     make_plan(small_config()).require_exclusion()
+
+
+@pytest.mark.parametrize("store", ["s3a://bucket", "s3://bucket", "abfss://c@a.dfs.core.windows.net", "gs://bucket"])
+def test_a_store_with_conditional_puts_is_tried_before_it_is_refused(small_config: Small, store: str) -> None:
+    make_plan(small_config(f"ledger={store}/books", f"output={store}/out")).require_exclusion()
+    make_plan(small_config("ledger=/books", f"output={store}/out")).require_exclusion()
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (("ledger=s3a://b/books",), "output: must be in a store, as the ledger is"),
+        (
+            ("output=s3a://b/out", "tables=main.vdr"),
+            "output: must be on a disk of this machine where tables hav",
+        ),
+        (("ledger=s3a://b/books", "tables=main.vdr"), "ledger: must be on a disk of this machine where tables have na"),
+    ],
+)
+def test_what_a_conditional_put_does_not_cover(small_config: Small, overrides: tuple[str, ...], words: str) -> None:
+    with pytest.raises(InvalidConfig, match=f"{words}.*single_writer: true"):
+        make_plan(small_config(*overrides)).require_exclusion()
+    make_plan(small_config(*overrides, "single_writer=true")).require_exclusion()

@@ -76,15 +76,23 @@ def test_a_second_run_writes_the_same_files_over(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "release_id=a").iterdir()) == ["part-00000.zstd.parquet"]
 
 
-def test_a_square_kilometre_for_a_day_reads_a_small_share(tmp_path: Path) -> None:
-    """The share of bytes in row groups that may hold such cells, at the paper's 576 x 576 cells, over six days."""
-    grid = Grid(GRID.box, 576, GRID.start, 10_800, 48)
-    files = write(tmp_path, Tensor(np.ones(grid.shape, np.float32)), grid)
-    side = round(1000 / grid.cell_metres[0])
-    wanted = {"y": (100, 100 + side), "x": (300, 300 + side), "slice": (13, 21)}  # across tiles and days
+# A square kilometre for a day, across tiles and days, at the paper's 576 x 576 cells, over six days.
+LARGE = Grid(GRID.box, 576, GRID.start, 10_800, 48)
+SIDE = round(1000 / LARGE.cell_metres[0])
+WANTED = {"y": (100, 100 + SIDE), "x": (300, 300 + SIDE), "slice": (13, 21)}
+
+
+@pytest.fixture(scope="module")
+def large_files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("large")
+    return [str(folder / file.path) for file in write(folder, Tensor(np.ones(LARGE.shape, np.float32)), LARGE)]
+
+
+def test_a_square_kilometre_for_a_day_is_in_few_row_groups(large_files: list[str]) -> None:
+    """The share of bytes in row groups that may hold such cells, as their statistics tell."""
     read = whole = 0
-    for file in files:
-        groups = pq.ParquetFile(tmp_path / file.path).metadata
+    for file in large_files:
+        groups = pq.ParquetFile(file).metadata
         for number in range(groups.num_row_groups):
             group = groups.row_group(number)
             size = sum(group.column(place).total_compressed_size for place in range(group.num_columns))
@@ -92,6 +100,18 @@ def test_a_square_kilometre_for_a_day_reads_a_small_share(tmp_path: Path) -> Non
             whole += size
             read += size * all(
                 columns[name].statistics.min < high and columns[name].statistics.max >= low
-                for name, (low, high) in wanted.items()
+                for name, (low, high) in WANTED.items()
             )
     assert 0 < read / whole < 0.03
+
+
+def test_duckdb_says_that_it_reads_few_row_groups_of_it(large_files: list[str]) -> None:
+    where = " AND ".join(f"{name} >= {low} AND {name} < {high}" for name, (low, high) in WANTED.items())
+    with duckdb.connect() as connection:
+        connection.execute("PRAGMA enable_profiling = 'no_output'")
+        asked = connection.execute(f"SELECT sum(count) FROM read_parquet(?) WHERE {where}", [large_files])
+        assert asked.fetchall() == [(8 * SIDE**2,)]
+        scan = json.loads(connection.get_profiling_information("json"))["operator"][0]
+    while scan["type"] != "TABLE_SCAN":
+        (scan,) = scan["children"]
+    assert 0 < scan["row_groups_scanned"] / scan["total_row_groups_to_scan"] < 0.03

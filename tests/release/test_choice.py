@@ -4,8 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from vdr_spark.errors import InvalidQuery, StageMissing
+from vdr_spark.errors import InvalidQuery, StageMissing, Withdrawn
 from vdr_spark.release.choice import Row, choose_release, no_release_yet
+from vdr_spark.release.withdrawals import Withdrawal
 
 
 def row(release_id: str, age_days: int = 0, region: str | None = None, protected: bool = True) -> Row:
@@ -71,6 +72,24 @@ def test_one_that_is_not_there_is_told_with_those_that_are(
     with pytest.raises(StageMissing, match=words) as refusal:
         choose_release([HOUSTON, DALLAS], "out", release_id, region)
     assert "\n  a-2: created 2026-01-31 09:30 UTC, epsilon 1/3, k 55, ridge+fusion, region dallas" in str(refusal.value)
+
+
+GONE = {"old-1": Withdrawal("old-1", datetime(2026, 2, 1, 8, tzinfo=UTC), "a wrong box.", "1")}
+
+
+def test_what_was_withdrawn_is_not_there() -> None:
+    assert choose_release([OLD, NEW], "out", withdrawals=GONE) is NEW
+    with pytest.raises(StageMissing) as refusal:
+        choose_release([OLD, NEW], "out", "x-9", withdrawals=GONE)
+    assert "old-1" not in str(refusal.value)
+
+
+def test_asked_for_by_its_id_it_is_said_when_and_why() -> None:
+    with pytest.raises(
+        Withdrawn, match=r"old-1 in out was withdrawn on 2026-02-01 08:00 UTC: a wrong box\. Do not use"
+    ):
+        choose_release([OLD, NEW], "out", "old-1", withdrawals=GONE)
+    assert choose_release([OLD, NEW], "out", "old-1", withdrawals=None) is OLD
 
 
 def test_a_long_list_is_cut_and_an_empty_one_said() -> None:

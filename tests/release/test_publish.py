@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from tests.plans import draw_id_of, release_id_of, run_stage
 from vdr_spark.config import load_config
 from vdr_spark.release.read import read_release
-from vdr_spark.storage.schemas import CELLS, LEDGER, NOISY_SLICES, RELEASES, Table
+from vdr_spark.storage.schemas import CELLS, LEDGER, NOISY_SLICES, PYRAMID, RELEASES, Table
 
 TABLES = "out/demo/tables"
 
@@ -64,7 +64,7 @@ def test_the_statement_is_also_a_file_and_a_page(in_demo_folder: Path, spark: Sp
     assert page.read_text() == before
 
 
-@pytest.mark.parametrize("table", [CELLS, RELEASES, NOISY_SLICES, LEDGER], ids=lambda table: table.name)
+@pytest.mark.parametrize("table", [CELLS, PYRAMID, RELEASES, NOISY_SLICES, LEDGER], ids=lambda table: table.name)
 def test_columns_comments_and_rules(in_demo_folder: Path, spark: SparkSession, table: Table) -> None:
     path = f"{in_demo_folder}/{TABLES}/{table.name}"
     described = {row.col_name: row.comment for row in spark.sql(f"DESCRIBE TABLE delta.`{path}`").collect()}

@@ -22,7 +22,7 @@ from vdr_spark.release.release import Release
 from vdr_spark.release.views import register_views, select_cells
 from vdr_spark.spark_versions import to_arrow
 from vdr_spark.storage.places import OutputFolder
-from vdr_spark.storage.schemas import CELLS
+from vdr_spark.storage.schemas import CELLS, RELEASES
 from vdr_spark.storage.tables import append_once, create_if_missing
 
 FOLDERS = ["plain", "a b", "100% %25 %41", "#d ?e", "ü 東", "back\\slash", "'q' \"c\" [bold] {h,i} $j ;--"]
@@ -162,6 +162,14 @@ def test_a_row_that_promises_nothing_is_refused(tmp_path: Path, release: Release
     write(tmp_path, "releases", pa.Table.from_pylist([row]))
     with pytest.raises(DamagedTable, match="must say what was promised"):
         read_release(str(tmp_path))
+
+
+def test_a_table_from_before_some_columns_is_read_without_them(tmp_path: Path, release: Release) -> None:
+    row = {name: value for name, value in release_row(release).items() if name not in RELEASES.later_than(1)}
+    write(tmp_path, "releases", pa.Table.from_pylist([row]))
+    errors = read_release(str(tmp_path)).sum_errors
+    assert errors is not None
+    assert (errors.total, errors.sum_deviation) == (None, 0.0)
 
 
 def test_other_releases_are_not_even_opened(tmp_path: Path, release: Release) -> None:

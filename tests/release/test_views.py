@@ -10,13 +10,15 @@ from pyspark.sql import SparkSession
 
 from tests.release.hand_made import hand_made
 from tests.release.published import write, write_tables
-from vdr_spark.errors import DamagedTable, InvalidQuery, StageMissing
+from vdr_spark import withdraw_release
+from vdr_spark.errors import DamagedTable, InvalidQuery, StageMissing, Withdrawn
 from vdr_spark.release import views
 from vdr_spark.release.cell_source import EVERYTHING, CellsInMemory
 from vdr_spark.release.read import open_cells
 from vdr_spark.release.release import Release
-from vdr_spark.release.views import read_back, register_views
+from vdr_spark.release.views import read_back, read_by_spark, register_views
 from vdr_spark.storage.places import OutputFolder
+from vdr_spark.storage.schemas import WITHDRAWALS
 
 
 @pytest.fixture
@@ -79,3 +81,16 @@ def test_views_are_of_one_release_that_is_named_or_the_only_one(
     register_views(spark, str(tmp_path), "first-1")
     assert viewed() == ["first-1"]
     assert spark.sql("SELECT count(*) FROM releases").head()[0] == 2  # type: ignore[index]
+    assert spark.table("withdrawals").columns == WITHDRAWALS.names  # empty: the folder is from before there were any
+    withdraw_release(str(tmp_path), "first-1", "a wrong box")
+    with pytest.raises(Withdrawn, match="a wrong box"):
+        register_views(spark, str(tmp_path), "first-1")
+    with pytest.raises(Withdrawn, match="a wrong box"):
+        read_by_spark(spark, OutputFolder.at(str(tmp_path)), "first-1")
+    register_views(spark, str(tmp_path))
+    assert viewed() == ["second-2"]
+    assert [row.release_id for row in spark.table("releases").collect()] == ["second-2"]
+    assert [row.reason for row in spark.table("withdrawals").collect()] == ["a wrong box"]
+    register_views(spark, str(tmp_path), "first-1", allow_withdrawn=True)
+    assert viewed() == ["first-1"]
+    assert spark.table("releases").count() == 2

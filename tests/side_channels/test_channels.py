@@ -30,7 +30,7 @@ from vdr_spark.progress import Update
 from vdr_spark.publisher import Publisher
 
 Small = Callable[..., ReleaseConfig]
-TABLES = ("cells", "releases", "ledger", "noisy_slices")
+TABLES = ("cells", "pyramid", "releases", "withdrawals", "ledger", "noisy_slices")
 CANARY = "canary-anna-1f2e3d"
 TOTALS = {"all pings": 156_442, "pings kept": 53_086, "heaviest user": 104_729, "users": 51_714, "light": 51_713}
 

@@ -17,7 +17,15 @@ from vdr_spark.config import ReleaseConfig
 
 Small = Callable[..., ReleaseConfig]
 # Hashes of entries cover the time; the statement and the page say it too.
-WHEN = ("created", "recorded_at", "entry_hash", "ledger_entry_hash", "last_entry_hash", "publication_date")
+WHEN = (
+    "created",
+    "createdTime",
+    "recorded_at",
+    "entry_hash",
+    "ledger_entry_hash",
+    "last_entry_hash",
+    "publication_date",
+)
 NOISE = ("counts", "tensor_sha256")  # and its sum, in the ledger
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 FAR = 2**63 - 1
@@ -84,8 +92,9 @@ def commit_of(line: str) -> object:
     (kind, action), *_ = json.loads(line).items()
     if kind == "commitInfo":
         metrics = {name: n for name, n in action.get("operationMetrics", {}).items() if "Bytes" not in name}
-        parameters = sorted(action["operationParameters"].items())  # delta-rs writes them in an order of chance
-        return kind, action["operation"], UUID.sub("", str(parameters)), metrics
+        # delta-rs writes them in an order of chance
+        parameters = json.dumps(without_times(action["operationParameters"]), sort_keys=True)
+        return kind, action["operation"], UUID.sub("", parameters), metrics
     return kind, sorted(action), action.get("schemaString"), action.get("configuration")
 
 

@@ -89,4 +89,4 @@ def test_a_server_that_is_named_and_not_reached(
     monkeypatch.setenv("SPARK_REMOTE", "sc://127.0.0.1:1")
     monkeypatch.setattr(SparkSession.Builder, "getOrCreate", refuse)
     with pytest.raises(EnvironmentProblem, match=words):
-        session._start(SparkSettings(), "test")
+        session._start(SparkSettings(), "test", small=False)

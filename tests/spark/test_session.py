@@ -11,8 +11,7 @@ from pyspark.sql import SparkSession
 from vdr_spark.config.settings import SparkSettings
 from vdr_spark.errors import EnvironmentProblem, InvalidConfig
 from vdr_spark.spark import session
-from vdr_spark.spark_versions import OLDEST_JAVA, delta_package
-from vdr_spark.storage.locks import Busy, exclusive
+from vdr_spark.spark_versions import OLDEST_JAVA
 
 
 def fake_java(folder: Path, version: str) -> Path:
@@ -53,31 +52,6 @@ def test_java_home_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         session._require_java()
 
 
-def test_missing_jar_file() -> None:
-    with pytest.raises(EnvironmentProblem, match=r"no file nowhere\.jar"):
-        session._jar_conf(SparkSettings(delta_jars=["nowhere.jar"]))
-
-
-def test_one_process_at_a_time_fetches_jars(tmp_path: Path) -> None:
-    """Two that start together on a fresh machine would tear each other's downloads apart."""
-    settings = SparkSettings(conf={"spark.jars.ivy": str(tmp_path / "ivy")})
-    lock = str(tmp_path / "ivy/vdr-spark.lock")
-    with session._one_fetches_jars(settings), pytest.raises(Busy), exclusive(lock, busy="held"):
-        pass
-    with exclusive(lock, busy="free again"):
-        pass
-    with session._one_fetches_jars(SparkSettings(delta_jars="provided", conf=settings.conf)), exclusive(lock, "free"):
-        pass
-
-
-def test_delta_jars_by_setting(tmp_path: Path) -> None:
-    jar = tmp_path / "delta.jar"
-    jar.touch()
-    assert session._jar_conf(SparkSettings(delta_jars="provided")) == {}
-    assert session._jar_conf(SparkSettings(delta_jars=[str(jar)])) == {"spark.jars": str(jar)}
-    assert session._jar_conf(SparkSettings()) == {"spark.jars.packages": delta_package()}
-
-
 @pytest.mark.parametrize(
     ("log", "words"),
     [
@@ -115,6 +89,24 @@ def test_a_session_of_others_is_warned_about_once(
     assert event_log.levelname == shuffle.levelname == "WARNING"
     assert "event log" in event_log.getMessage()
     assert "shuffle files are not encrypted" in shuffle.getMessage()
+
+
+@pytest.mark.parametrize(
+    ("settings", "clear"),
+    [
+        ({"spark.master": "yarn"}, True),
+        ({"spark.master": "yarn", "spark.network.crypto.enabled": "true"}, False),
+        ({"spark.master": "spark://host:7077", "spark.ssl.rpc.enabled": "true"}, False),
+        ({"spark.master": "local[4]"}, False),
+    ],
+)
+def test_keys_that_travel_in_the_clear_are_warned_about(
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], clear: bool
+) -> None:
+    theirs = settings | {"spark.io.encryption.enabled": "true"}
+    monkeypatch.setattr(session, "read_setting", lambda _, key, default=None: theirs.get(key, default))
+    nobody: Any = None
+    assert any("in the clear" in caution for caution in session.side_channel_cautions(nobody)) == clear
 
 
 def test_an_existing_session_is_used(spark: SparkSession) -> None:

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, Field, Schema, write_deltalake
 
-from vdr_spark.errors import DamagedTable, InvalidConfig
+from vdr_spark.errors import DamagedTable, OtherVersion
 from vdr_spark.storage.delta_files import (
     NewFile,
     append_files_once,
@@ -140,5 +140,5 @@ def test_files_of_a_write_that_failed_are_not_live(tmp_path: Path) -> None:
 
 def test_a_table_of_another_version_is_refused(tmp_path: Path) -> None:
     path = plain_table(tmp_path / "table", "double")
-    with pytest.raises(InvalidConfig, match=r"columns of another version.*run `vdr publish` again"):
+    with pytest.raises(OtherVersion, match=r"columns of another version.*run `vdr publish` again"):
         append_files_once(path, PLAIN, "release:a", {"part": "a"}, lambda: pytest.fail("was written"))

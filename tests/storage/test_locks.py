@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from vdr_spark.errors import EnvironmentProblem
-from vdr_spark.storage.locks import Busy, exclusive
+from vdr_spark.errors import Busy, EnvironmentProblem
+from vdr_spark.storage.locks import exclusive
 
 HOLD = """
 import sys, time
@@ -92,5 +92,5 @@ def test_a_file_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pyt
 
 
 def test_object_stores_are_not_locked() -> None:
-    with exclusive("s3://bucket/a.lock"), exclusive("s3://bucket/a.lock", busy="held"):
+    with exclusive("hdfs://name/a.lock"), exclusive("hdfs://name/a.lock", busy="held"):
         pass

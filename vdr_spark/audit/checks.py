@@ -10,9 +10,9 @@ from importlib.metadata import version
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from vdr_spark.audit.noise import tally_noise
 from vdr_spark.audit.subject import CannotTell, CheckFailed, Subject
 from vdr_spark.privacy.accounting import Draw, Entry, State, balance, check_same_draw, find_spending
+from vdr_spark.privacy.noise_tally import tally_noise
 from vdr_spark.release.statement_page import statement_page
 from vdr_spark.release.views import read_back
 from vdr_spark.storage.files import as_json, exists, read_text
@@ -133,10 +133,11 @@ def _check_statement(it: Subject) -> str:
     wrong = [place for part in parts for place in _differences(statement[part], expected.get(part), part)]
     if wrong:
         raise CheckFailed(f"the statement differs from configuration and ledger in {', '.join(wrong)}")
-    for kind, text in (("json", as_json(statement)), ("html", statement_page(statement))):
+    for kind, text in (("json", as_json(statement)), ("html", statement_page(statement, it.withdrawal))):
         path = it.release.plan.output.statement(it.release.release_id, kind)
         if not exists(path) or read_text(path) != text:
-            raise CheckFailed(f"{path} is missing or differs from the table; delete it and run `vdr publish`")
+            remedy = "delete it and run `vdr publish`" if it.withdrawal is None else "run `vdr releases withdraw` again"
+            raise CheckFailed(f"{path} is missing or differs from the table; {remedy}")
     return "table, JSON and page agree with each other, with the configuration and with the ledger"
 
 

@@ -15,6 +15,7 @@ from vdr_spark.plan import ReleasePlan
 from vdr_spark.privacy.accounting import Entry, find_spending
 from vdr_spark.release.publish import describe_release
 from vdr_spark.release.statement import Published
+from vdr_spark.release.withdrawals import Withdrawal
 
 Row = dict[str, Any]
 
@@ -44,6 +45,7 @@ class Subject:
     draws: Draws
     release: ReleasePlan
     row: Row
+    withdrawal: Withdrawal | None = None
 
     @cached_property
     def entries(self) -> list[Entry]:

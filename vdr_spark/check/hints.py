@@ -1,6 +1,6 @@
 """What looks wrong with the pings, in sentences: what was found, what it may mean, what to do.
 
-Every hint is a rule of thumb over exact figures. Those that are `wrong` make `vdr check` end with exit code 1, the
+Every hint is a rule of thumb over exact figures. Those that are `wrong` make `vdr check` end with exit code 6, the
 others are worth knowing.
 """
 

@@ -5,22 +5,27 @@ What a command needs is imported when it runs: `vdr --help` and `vdr explain` an
 
 from __future__ import annotations
 
-import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.markup import escape
 
-from vdr_spark.cli import budget, query
-from vdr_spark.cli.console import ConsoleProgress, ask_to_go_on, console, run, say_skipped
+from vdr_spark.cli import budget, query, releases, sql
+from vdr_spark.cli.console import console, run
 from vdr_spark.cli.logs import show_log_options
-from vdr_spark.cli.options import Conf, Json, Overrides, ReadsTheTruth, RegionName, Yes, open_config, open_spark
-
-if TYPE_CHECKING:
-    from vdr_spark.plan import Plan, Region
+from vdr_spark.cli.options import (
+    Conf,
+    DryRun,
+    Json,
+    Overrides,
+    ReadsTheTruth,
+    RegionName,
+    WithdrawnToo,
+    Yes,
+    open_config,
+)
+from vdr_spark.errors import ExitCode
 
 app = typer.Typer(
     name="vdr",
@@ -32,6 +37,8 @@ app = typer.Typer(
 )
 app.add_typer(query.app, name="query")
 app.add_typer(budget.app, name="budget")
+app.add_typer(releases.app, name="releases")
+app.add_typer(sql.app, name="sql")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -52,60 +59,62 @@ def explain_command(conf: Conf, overrides: Overrides = None) -> None:
 def check_command(conf: Conf, overrides: Overrides = None, as_json: Json = False) -> None:
     """Look whether the pings fit the configuration, before any epsilon is spent. NOT private: it prints exact figures.
 
-    Nothing is stored, logged or booked. Exit code 0 if nothing looks wrong, else 1.
+    Nothing is stored, logged or booked. Exit code 0 if nothing looks wrong, 6 if something does.
     """
     from vdr_spark.cli import check as command
 
     if not command.run(open_config(conf, overrides), as_json):
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.NOT_RIGHT)
 
 
 @app.command()
-def synth(conf: Conf, overrides: Overrides = None) -> None:
+def synth(conf: Conf, dry_run: DryRun = False, overrides: Overrides = None) -> None:
     """Generate the pings of a made-up city, as the section `synth` says, at `input.path`."""
-    _stages(["synth"], conf, overrides)
+    _run("synth", conf, overrides, dry_run)
 
 
 @app.command()
-def collect(conf: Conf, yes: Yes = False, overrides: Overrides = None) -> None:
+def collect(conf: Conf, yes: Yes = False, dry_run: DryRun = False, overrides: Overrides = None) -> None:
     """Bound every user to k pings, count, add exact noise, store the noisy slices. Spends the epsilon."""
-    _stages(["collect"], conf, overrides, ask=not yes)
+    _run("collect", conf, overrides, dry_run, ask=not yes)
 
 
 @app.command()
-def denoise(conf: Conf, overrides: Overrides = None) -> None:
+def denoise(conf: Conf, dry_run: DryRun = False, overrides: Overrides = None) -> None:
     """Estimate the counts from the noisy slices alone. Costs no privacy."""
-    _stages(["denoise"], conf, overrides)
+    _run("denoise", conf, overrides, dry_run)
 
 
 @app.command()
-def refine(conf: Conf, overrides: Overrides = None) -> None:
+def refine(conf: Conf, dry_run: DryRun = False, overrides: Overrides = None) -> None:
     """Scale the estimates from the pings kept to all pings. Costs no privacy."""
-    _stages(["refine"], conf, overrides)
+    _run("refine", conf, overrides, dry_run)
 
 
 @app.command()
-def publish(conf: Conf, overrides: Overrides = None) -> None:
-    """Write the release into the Delta tables `cells` and `releases`."""
-    _stages(["publish"], conf, overrides)
+def publish(conf: Conf, dry_run: DryRun = False, overrides: Overrides = None) -> None:
+    """Write the release into the Delta tables `cells`, `pyramid` and `releases`."""
+    _run("publish", conf, overrides, dry_run)
 
 
 @app.command()
-def release(conf: Conf, yes: Yes = False, overrides: Overrides = None) -> None:
+def release(conf: Conf, yes: Yes = False, dry_run: DryRun = False, overrides: Overrides = None) -> None:
     """Collect, denoise, refine and publish: whatever of these is not done yet."""
-    from vdr_spark.pipeline import RELEASE_STAGES
-
-    _stages(RELEASE_STAGES, conf, overrides, ask=not yes)
+    _run("release", conf, overrides, dry_run, ask=not yes)
 
 
 @app.command()
 def draw(
-    conf: Conf, region: RegionName = None, release_id: query.ReleaseId = None, overrides: Overrides = None
+    conf: Conf,
+    region: RegionName = None,
+    release_id: query.ReleaseId = None,
+    withdrawn_too: WithdrawnToo = False,
+    overrides: Overrides = None,
 ) -> None:
     """Draw maps of a published release, from its tables alone: a few slices, a day, the whole period, the error."""
     from vdr_spark.cli import draw as command
 
-    command.run(open_config(conf, overrides), region, release_id)
+    command.run(open_config(conf, overrides), region, release_id, withdrawn_too)
 
 
 @app.command()
@@ -137,6 +146,7 @@ def export(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace what lies at PATH; without it, that is refused.")
     ] = False,
+    withdrawn_too: WithdrawnToo = False,
     overrides: Overrides = None,
 ) -> None:
     """Write a published release as a file for other tools, from its tables alone. Costs no privacy.
@@ -145,7 +155,7 @@ def export(
     """
     from vdr_spark.cli import export as command
 
-    wish = command.Wish(format, to, box, start, end, geometry, resolution, overwrite)
+    wish = command.Wish(format, to, box, start, end, geometry, resolution, overwrite, withdrawn_too)
     command.run(open_config(conf, overrides), region, release_id, wish)
 
 
@@ -161,11 +171,11 @@ def evaluate(
 
 @app.command("audit")
 def audit_command(conf: Conf, overrides: Overrides = None, as_json: Json = False) -> None:
-    """Verify a release: ledger, noisy tensor, its noise, cells, statement. Exit code 0 if all of it holds, else 1."""
+    """Verify a release: ledger, noisy tensor, its noise, cells, statement. Exit code 0 if all holds, 6 if not."""
     from vdr_spark.cli import audit as command
 
     if not command.run(open_config(conf, overrides), as_json):
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.NOT_RIGHT)
 
 
 @app.command()
@@ -176,26 +186,10 @@ def demo(conf: Conf, overrides: Overrides = None) -> None:
     command.run(open_config(conf, overrides))
 
 
-def _stages(names: Sequence[str], conf: Path, overrides: list[str] | None, ask: bool = False) -> None:
-    from vdr_spark.pipeline import Pipeline
+def _run(command: str, conf: Path, overrides: list[str] | None, dry: bool, ask: bool = False) -> None:
+    """Run the stage of a command; of `release`, all of them."""
+    from vdr_spark.cli.stages import run_stages
+    from vdr_spark.stage_log import RELEASE_STAGES
 
-    config = open_config(conf, overrides)
-    confirm = ask_to_go_on if ask else lambda: True
-    pipeline = Pipeline(open_spark(config, names[0]), config, ConsoleProgress(), confirm=confirm)
-    pipeline.prepare(names)
-    for name in names:
-        if not pipeline.run(name):
-            say_skipped(name)
-    if "publish" in names:
-        for region in pipeline.plan.regions:
-            _say_published(pipeline.plan, region, conf, overrides or [])
-
-
-def _say_published(plan: Plan, region: Region, conf: Path, overrides: Sequence[str]) -> None:
-    """Say where a release is, and by which command one looks at it."""
-    of_region = f" of region {region.name}" if region.name else ""
-    tables = f"{escape(plan.config.output)}/tables" if plan.output.schema is None else plan.output.tables
-    console.print(f"Release [bold]{plan.release_id(region)}[/bold]{of_region} is in {tables}")
-    chosen = ["--region", region.name] if region.name else []
-    command = shlex.join(["vdr", "draw", str(conf), *chosen, *(f"--set={text}" for text in overrides)])
-    console.print(f"Its maps are drawn by: {command}", markup=False)
+    names = RELEASE_STAGES if command == "release" else (command,)
+    run_stages(command, names, conf, overrides or (), ask, dry)

@@ -34,6 +34,8 @@ def run(config: ReleaseConfig, as_json: bool) -> bool:
 
 def _print(report: AuditReport) -> None:
     console.print(f"Release [bold]{report.release_id}[/bold]")
+    if report.withdrawal is not None:
+        console.print(f"  {report.withdrawal.banner}", markup=False, style="bold red")
     for finding in report.findings:
         style = _STYLES[finding.holds]
         console.print(f"  [{style}]{MARKS[finding.holds]}[/{style}] {finding.check:<15}", end="")

@@ -17,6 +17,7 @@ from vdr_spark.errors import InvalidConfig
 from vdr_spark.plan import Plan, make_plan
 from vdr_spark.privacy.accounting import Account, Cap
 from vdr_spark.privacy.ledger_reader import LedgerReader
+from vdr_spark.storage.store_access import learn
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -91,7 +92,8 @@ def _parse(name: str, text: str, parse: Callable[[object], T]) -> T:
 
 
 def _read_ledger(plan: Plan) -> LedgerReader:
-    """Open the ledger to look at it: on a local disk no Spark is started."""
+    """Open the ledger to look at it: on a local disk, and in an object store, no Spark is started."""
+    learn(plan.config.spark.conf)
     return LedgerReader(plan.ledger, lambda: _open_spark(plan))
 
 

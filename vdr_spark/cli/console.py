@@ -17,14 +17,15 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bars
 
 from vdr_spark.cli.logs import LogFormat, configure_logs, remove_logs, take_log_options
-from vdr_spark.errors import Declined, VdrError
+from vdr_spark.cli.progress_lines import progress_lines
+from vdr_spark.cli.run_record import end_record
+from vdr_spark.errors import Declined, ExitCode, VdrError
 from vdr_spark.packages import explain_missing_packages
 from vdr_spark.progress import Update
+from vdr_spark.storage.free_space import explain_full_disk
 
 logger = logging.getLogger(__name__)
 console = Console(highlight=False, soft_wrap=True)
-INTERRUPTED = 130  # the exit code that shells expect after Ctrl-C
-_PLAIN_SECONDS = 15.0  # between two lines where there is no terminal to draw on
 
 
 class ConsoleProgress:
@@ -32,16 +33,15 @@ class ConsoleProgress:
 
     @contextmanager
     def task(self, title: str, total: float | None) -> Iterator[Update]:
-        began = time.monotonic()
         if console.is_terminal:
+            began = time.monotonic()
             with _bars() as bars:
                 number = bars.add_task(title, total=total, note="")
                 yield lambda done, note: bars.update(number, completed=done, note=note)
             console.print(f"[green]✓[/green] {title} [dim]{time.monotonic() - began:.1f} s[/dim]")
         else:
-            yield _log_lines(title, total)
-            seconds = round(time.monotonic() - began, 3)
-            logger.info("%s: done in %.1f s", title, seconds, extra={"task": title, "seconds": seconds})
+            with progress_lines(title, total) as update:
+                yield update
 
 
 def _bars() -> Bars:
@@ -57,20 +57,6 @@ def _bars() -> Bars:
     )
 
 
-def _log_lines(title: str, total: float | None) -> Update:
-    last = time.monotonic()
-
-    def update(done: float, note: str) -> None:
-        nonlocal last
-        if time.monotonic() - last > _PLAIN_SECONDS:
-            last = time.monotonic()
-            share = round(done / total, 3) if total else None
-            words = [f"{title}:", f"{share:.0%}" if share is not None else "", note]
-            logger.info(" ".join(filter(None, words)), extra={"task": title, "share": share})
-
-    return update
-
-
 def say_skipped(stage: str) -> None:
     """Tell the person at the terminal that a stage had nothing to do; elsewhere its log line says so."""
     if console.is_terminal:
@@ -82,9 +68,14 @@ def caution(text: str) -> None:
     logger.warning(text)
 
 
+def somebody_is_there() -> bool:
+    """Whether there is a terminal, and so a person who can be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
 def ask_to_go_on() -> bool:
     """Ask the person at the terminal, who was told why; where there is none, go on: the log has it."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not somebody_is_there():
         return True
     print("Go on? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
@@ -99,7 +90,7 @@ def leave_on_interrupt() -> None:
 
     def leave(*_: object) -> None:
         print("\nInterrupted. The same command takes up where this one stopped.", file=sys.stderr, flush=True)
-        os._exit(INTERRUPTED)
+        os._exit(ExitCode.INTERRUPTED)
 
     # A scheduler may call us in another thread, where Python gives nobody a signal.
     if threading.current_thread() is threading.main_thread():
@@ -111,21 +102,33 @@ def run(command: Callable[[list[str]], object], arguments: list[str]) -> int:
     # Libraries' warnings about their own future mean nothing to the person at the terminal.
     warnings.filterwarnings("ignore", category=FutureWarning)
     warnings.filterwarnings("ignore", category=DeprecationWarning)
+    code, defect = int(ExitCode.DEFECT), None
+    try:
+        code = _call(command, arguments)
+    except Exception as problem:
+        defect = type(problem).__name__  # its words may quote a row
+        raise
+    finally:
+        end_record(code, defect)
+        remove_logs()
+        sys.stdout.flush()
+    return code
+
+
+def _call(command: Callable[[list[str]], object], arguments: list[str]) -> int:
+    """Call a command under the log options; return the exit code, having said in a sentence why it is not 0."""
     try:
         configure_logs(LogFormat.TEXT)  # for what may be wrong with the options themselves
         log_format, verbose, rest = take_log_options(arguments)
         configure_logs(log_format, verbose)
-        with explain_missing_packages():
+        with explain_missing_packages(), explain_full_disk(lambda: ()):
             command(rest)
     except Declined as answer:
         logger.warning(str(answer))
-        return 2
+        return answer.exit_code
     except VdrError as problem:
         logger.error(str(problem), extra={"error": type(problem).__name__})
-        return 2
+        return problem.exit_code
     except SystemExit as end:
-        return end.code if isinstance(end.code, int) else 1
-    finally:
-        remove_logs()
-        sys.stdout.flush()
-    return 0
+        return end.code if isinstance(end.code, int) else ExitCode.DEFECT
+    return ExitCode.DONE

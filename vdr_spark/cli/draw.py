@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from vdr_spark.cli.console import caution, console
+from vdr_spark.cli.console import console
 from vdr_spark.cli.options import open_release
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.plan import make_plan
 from vdr_spark.report import draw_release
 
 
-def run(config: ReleaseConfig, region: str | None, release_id: str | None) -> None:
+def run(config: ReleaseConfig, region: str | None, release_id: str | None, withdrawn_too: bool) -> None:
     """Draw the release of a configuration, or one of its output folder by its id, and say where the pictures are."""
     plan = make_plan(config)
-    release = open_release(config, region, release_id)
-    if not release.protected:
-        caution("this release was made with a test seed; it protects nobody")
+    release = open_release(config, region, release_id, withdrawn_too)
     with console.status("drawing ..."):
         paths = draw_release(release, plan.output.picture(release.release_id))
     for path in paths:

@@ -31,12 +31,12 @@ def run(config: ReleaseConfig, region: str | None, reads_the_truth: bool) -> Non
 
 def scale_table(evaluation: Evaluation) -> Table:
     """Return errors of sums by size, of the noisy counts scaled up and of the release, and how its error bars hold."""
-    table = Table("squares, side in cells", "noisy, scaled", "released", "within 1 and 2 error bars")
+    table = Table("squares, side in cells", "noisy, scaled", "released", "within 1 bar, 90 %, 2 bars")
     noisy, released = (evaluation.scales[name] for name in ("noisy_scaled", "refined"))
     for name in {**released, **evaluation.coverage}:
         figures = (f"{of[name]:.3f}" if name in of else "" for of in (noisy, released))
         covered = evaluation.coverage.get(name)
-        table.add_row(name, *figures, "" if covered is None else f"{covered[0]:.2f} {covered[1]:.2f}")
+        table.add_row(name, *figures, "" if covered is None else " ".join(f"{share:.2f}" for share in covered))
     return table
 
 

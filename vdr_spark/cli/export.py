@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from vdr_spark.cli.console import ConsoleProgress, caution, console
+from vdr_spark.cli.console import ConsoleProgress, console
 from vdr_spark.cli.options import open_release, read_moment, read_numbers
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.export.export import check_export
@@ -24,6 +24,7 @@ class Wish:
     geometry: str | None
     resolution: int | None
     overwrite: bool
+    withdrawn_too: bool
 
 
 def run(config: ReleaseConfig, region: str | None, release_id: str | None, wish: Wish) -> None:
@@ -31,9 +32,7 @@ def run(config: ReleaseConfig, region: str | None, release_id: str | None, wish:
     check_export(wish.to, wish.format, wish.geometry, wish.resolution, wish.overwrite)
     box = None if wish.box is None else Box(*read_numbers("--box", wish.box, 4))
     start, end = read_moment("--start", wish.start), read_moment("--end", wish.end)
-    release = open_release(config, region, release_id)
-    if not release.protected:
-        caution("this release was made with a test seed; it protects nobody")
+    release = open_release(config, region, release_id, wish.withdrawn_too)
     written = release.export(
         wish.to,
         wish.format,

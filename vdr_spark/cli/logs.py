@@ -22,7 +22,7 @@ from vdr_spark.errors import InvalidConfig
 
 LOGGER = logging.getLogger("vdr_spark")
 # What a line may carry beside its words, and nothing else: a field is the easiest way for data into a log.
-FIELDS = ("stage", "task", "share", "seconds", "error")
+FIELDS = ("stage", "task", "share", "seconds", "remaining", "error")
 _VARIABLE = "VDR_LOG_FORMAT"
 
 
@@ -93,7 +93,8 @@ def configure_logs(log_format: LogFormat, verbose: bool = False) -> None:
     handler.set_name(__name__)
     LOGGER.addHandler(handler)
     LOGGER.propagate = False  # or a cluster's own handler would say everything twice
-    LOGGER.setLevel(logging.DEBUG if verbose else logging.WARNING if terminal else logging.INFO)
+    handler.setLevel(logging.DEBUG if verbose else logging.WARNING if terminal else logging.INFO)
+    LOGGER.setLevel(logging.DEBUG if verbose else logging.INFO)  # a run's record has what a terminal is spared
 
 
 def remove_logs() -> None:

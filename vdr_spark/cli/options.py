@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vdr_spark.cli.console import console, leave_on_interrupt
+from vdr_spark.cli.console import caution, console, leave_on_interrupt
 from vdr_spark.config import ReleaseConfig, load_config
+from vdr_spark.cost import is_small
 from vdr_spark.errors import InvalidQuery
 from vdr_spark.plan import make_plan
+from vdr_spark.storage.store_access import learn
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,11 +31,19 @@ ReadsTheTruth = Annotated[
 Yes = Annotated[
     bool, typer.Option("--yes", help="Do not ask before a further draw over the same dataset; what it costs is said.")
 ]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be done, and refused; nothing is read, reserved or written.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of sentences.")]
 
 
 RegionName = Annotated[
     str | None, typer.Option("--region", metavar="NAME", help="Which region, where the release has several.")
+]
+
+
+WithdrawnToo = Annotated[
+    bool, typer.Option("--withdrawn-too", help="Also a release that was withdrawn, for a steward who must look.")
 ]
 
 
@@ -46,23 +56,35 @@ def open_spark(config: ReleaseConfig, app_name: str) -> SparkSession:
     from vdr_spark.spark.session import spark_session
 
     with console.status("starting Spark ..."):
-        spark = spark_session(config.spark, f"vdr {app_name} {config.name}")
+        spark = spark_session(config.spark, f"vdr {app_name} {config.name}", small=is_small(make_plan(config)))
     leave_on_interrupt()
     return spark
 
 
-def open_release(config: ReleaseConfig, region: str | None, release_id: str | None) -> Release:
-    """Read the release of a configuration, or that of an id: without Spark, unless its tables have names."""
+def open_release(
+    config: ReleaseConfig, region: str | None, release_id: str | None, withdrawn_too: bool = False
+) -> Release:
+    """Read the release of a configuration, or that of an id: without Spark, unless its tables have names.
+
+    What a reader has to know of it is said: that it protects nobody, or was withdrawn.
+    """
     plan = make_plan(config)
+    learn(config.spark.conf)
     wanted = release_id or plan.release_id(plan.choose_region(region))
     if plan.output.schema is None:
         from vdr_spark.release.read import read_release
 
-        return read_release(config.output, wanted)
-    spark = open_spark(config, "read")
-    from vdr_spark.release.views import read_by_spark
+        release = read_release(config.output, wanted, allow_withdrawn=withdrawn_too)
+    else:
+        spark = open_spark(config, "read")
+        from vdr_spark.release.views import read_by_spark
 
-    return read_by_spark(spark, plan.output, wanted)
+        release = read_by_spark(spark, plan.output, wanted, allow_withdrawn=withdrawn_too)
+    if not release.protected:
+        caution("this release was made with a test seed; it protects nobody")
+    if release.withdrawal is not None:
+        caution(f"this release was {release.withdrawal}. It is not to be used any more")
+    return release
 
 
 def read_numbers(name: str, text: str, count: int) -> list[float]:

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
-from vdr_spark.cli.console import caution, console
+from vdr_spark.cli.console import console
 from vdr_spark.cli.options import (
     Conf,
     Json,
     Overrides,
     RegionName,
+    WithdrawnToo,
     open_config,
     open_release,
     read_moment,
@@ -58,6 +59,7 @@ def range_command(
     end: Annotated[str | None, typer.Option("--to", metavar="TIME", help="The same. Default: its end.")] = None,
     region: RegionName = None,
     release_id: ReleaseId = None,
+    withdrawn_too: WithdrawnToo = False,
     overrides: Overrides = None,
     as_json: Json = False,
 ) -> None:
@@ -65,7 +67,7 @@ def range_command(
     config = open_config(conf, overrides)
     area = _box(_grid(config, region), at, side, box)
     since, until = read_moment("--from", start), read_moment("--to", end)
-    release = _release(config, region, release_id)
+    release = open_release(config, region, release_id, withdrawn_too)
     _print(release.range_count(area, since, until), release, as_json)
 
 
@@ -85,6 +87,7 @@ def hotspot_command(
     within: Annotated[float | None, typer.Option(metavar="METRES", help="Look no farther than this.")] = None,
     region: RegionName = None,
     release_id: ReleaseId = None,
+    withdrawn_too: WithdrawnToo = False,
     overrides: Overrides = None,
     as_json: Json = False,
 ) -> None:
@@ -92,7 +95,7 @@ def hotspot_command(
     config = open_config(conf, overrides)
     lat, lon = _place(_grid(config, region), at)
     moment = read_moment("--when", when)
-    release = _release(config, region, release_id)
+    release = open_release(config, region, release_id, withdrawn_too)
     _print(release.nearest_hotspot(lat, lon, moment or _noon(release), threshold, within), release, as_json)
 
 
@@ -106,21 +109,15 @@ def forecast_command(
     method: Annotated[str, typer.Option(help="theta, as in the paper, or holt_winters.")] = "theta",
     region: RegionName = None,
     release_id: ReleaseId = None,
+    withdrawn_too: WithdrawnToo = False,
     overrides: Overrides = None,
     as_json: Json = False,
 ) -> None:
     """Forecast the pings of a box in the slices after the release."""
     config = open_config(conf, overrides)
     area = _box(_grid(config, region), at, side, box)
-    release = _release(config, region, release_id)
+    release = open_release(config, region, release_id, withdrawn_too)
     _print(release.forecast(area, horizon, method), release, as_json)
-
-
-def _release(config: ReleaseConfig, region: str | None, release_id: str | None) -> Release:
-    release = open_release(config, region, release_id)
-    if not release.protected:
-        caution("this release was made with a test seed; it protects nobody")
-    return release
 
 
 def _grid(config: ReleaseConfig, region: str | None) -> Grid:
@@ -153,6 +150,8 @@ def _noon(release: Release) -> datetime:
 def _print(answer: Answer, release: Release, as_json: bool) -> None:
     if as_json:
         content = asdict(answer) | {"timezone": release.zone.key}  # type: ignore[call-overload]
+        if release.withdrawal is not None:
+            content["withdrawn"] = release.withdrawal.as_dict()
         print(json.dumps(content, default=_plain))
     else:
         console.print(str(answer), markup=False)

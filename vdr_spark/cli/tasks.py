@@ -16,14 +16,18 @@ from vdr_spark.cli.console import run
 
 
 class TaskFailed(RuntimeError):
-    """A command ended with another exit code than 0; what it had to say is in the log, above."""
+    """A command ended with another exit code than 0, its `code`; what it had to say is in the log, above."""
+
+    def __init__(self, command: str, code: int) -> None:
+        super().__init__(f"vdr {command} ended with exit code {code}; the lines above say why")
+        self.code = code
 
 
 def run_task(command: str) -> None:
     """Run a command with the arguments of this process; raise `TaskFailed` where its exit code is not 0."""
     code = run(app, [command, *sys.argv[1:]])
     if code != 0:
-        raise TaskFailed(f"vdr {command} ended with exit code {code}; the lines above say why")
+        raise TaskFailed(command, code)
 
 
 # Names of the entry points `vdr_spark.tasks` (pyproject.toml).

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -38,10 +39,11 @@ def encode_ids(users: pa.Array) -> tuple[pa.Array, Codes]:
     if pa.types.is_integer(users.type) and _are_mostly_distinct(users[:_IDS_TO_SAMPLE]):
         # Arrow's table of many new numbers costs three times as much as that of pandas, and as little with few. pandas
         # takes a second to import, so only workers that have use for it pay; a radix sort took up to 2.5 times as long.
-        import pandas as pd
+        with suppress(ImportError):  # a worker may have none: it waits, and gets the same
+            import pandas as pd
 
-        code, ids = pd.factorize(users.to_numpy())
-        return pa.array(ids), code.astype(np.int32)
+            code, ids = pd.factorize(users.to_numpy())
+            return pa.array(ids), code.astype(np.int32)
     encoded = users.dictionary_encode()
     return encoded.dictionary, encoded.indices.to_numpy()
 

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
+from vdr_spark.collect.exclusion import respect_single_writer
 from vdr_spark.collect.noisy_tensor import NoisyTensor
 from vdr_spark.errors import StageMissing
 from vdr_spark.plan import Plan, Region, ReleasePlan
 from vdr_spark.privacy.accounting import Entry
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.signal import Signal
+from vdr_spark.spark.store_settings import learn_access
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,8 @@ class Draws:
 
 def open_draws(spark: SparkSession, plan: Plan) -> Draws:
     """Open what is stored of a plan's draws; nothing is read yet."""
+    learn_access(spark, plan.config.spark.conf, *plan.locations)
+    respect_single_writer(plan)
     ledger = Ledger(spark, plan.ledger)
     cells = NoisyTensor(spark, plan.output, plan.cells_draw, plan.slices, ledger)
     total = NoisyTensor(spark, plan.output, plan.total_draw, 1, ledger) if plan.total_draw else None

@@ -11,28 +11,29 @@ import re
 from pyspark.errors import PySparkException
 
 from vdr_spark.config.settings import InputSettings
-from vdr_spark.errors import EnvironmentProblem, InvalidInput, JobFailed
+from vdr_spark.errors import DiskFull, EnvironmentProblem, InvalidInput, JobFailed
 from vdr_spark.pings.layouts import LAYOUTS
 from vdr_spark.spark_errors import SPARK_ERRORS
 from vdr_spark.spark_versions import condition_of, is_about_a_file
+from vdr_spark.storage.free_space import is_disk_full
 from vdr_spark.workers import locate_in_code
 
 _EXCEPTION = re.compile(r"\b(?:java|scala|org\.apache|io\.delta|py4j|pyspark)\.[\w.]+(?:Exception|Error)\b")
 _CONDITION = re.compile(r"(?:^|(?:Exception|Error): )\[([A-Z][A-Z0-9_.]+)\]", re.MULTILINE)
-_TASK_PROBLEM = re.compile(r"TaskProblem: (\w+ in [\w.<>: ,]+)")
+_TASK_PROBLEM = re.compile(r"TaskProblem: (\w+(?: \(E\w+\))? in [\w.<>: ,]+)")
 _FILE = re.compile(r"(?:file:|\w+://)\S+?\.(?:parquet|csv|txt|gz)\b")
 # What our code in a worker imports, and no other name: a row may look like the message of an exception.
 _MISSING_MODULE = re.compile(
     r"^ModuleNotFoundError: No module named '(vdr_spark|numpy|pandas|pyarrow|pydantic|yaml|fsspec|delta)\b",
     re.MULTILINE,
 )
-_MACHINE_PROBLEMS = ("No space left on device", "Permission denied", "Too many open files", "Java heap space")
+_MACHINE_PROBLEMS = ("Permission denied", "Too many open files")
 
 
 def describe_failure(problem: Exception, pings_input: InputSettings, afterwards: str = "") -> Exception:
-    """A damaged file or a bare Python is the user's to mend, the rest is a defect; Spark's account may quote data.
+    """A damaged file, a bare Python, a full disk are the user's to mend, the rest is a defect.
 
-    `afterwards` ends the advice to run the command again.
+    Of Spark's account, which may quote data, only names are repeated. `afterwards` ends the advice to run it again.
     """
     text = str(problem)
     if (module := _MISSING_MODULE.search(text)) is not None:
@@ -40,6 +41,16 @@ def describe_failure(problem: Exception, pings_input: InputSettings, afterwards:
             f"Spark's Python workers cannot import {module[1]}: they run a Python of their own. Send yours along "
             "(--archives with PYSPARK_PYTHON, docs/platforms/yarn.md), or install the wheel on every node, and run "
             f"the same command again{afterwards}."
+        )
+    if is_disk_full(problem):
+        return DiskFull(
+            "a disk is full, that of Spark's shuffle files or that of the tables: make room, or name another place, "
+            f"and run the same command again{afterwards}"
+        )
+    if "Java heap space" in text:
+        return EnvironmentProblem(
+            "Spark's Java process has too little memory for this: give it more (spark.driver_memory here, or "
+            f"spark.executor.memory on a cluster) and run the same command again{afterwards}"
         )
     if not is_about_a_file(problem):
         return redact(problem)

@@ -3,25 +3,27 @@
 All slices become readable in one Delta commit, or none does, and that commit is remembered by the draw's name:
 whatever is retried, at most one drawing of a cell can ever be read. What a killed or losing attempt left in the folder
 is removed before noise is drawn and again after the commit. And no stage reads a tensor unless the ledger has the draw
-as spent, with the SHA-256 of just these numbers.
+as spent, with the SHA-256 of just these numbers. In an object store, where a process that was taken for dead may come
+back, a drawing is first written aside and booked, which the ledger lets one of them do, and only then made readable.
 """
 
 from __future__ import annotations
 
-import hashlib
 import posixpath
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from vdr_spark.collect.slice_digests import DIGEST_SCHEMA, digest_slices
+from vdr_spark.collect.staging import Staging, drawn_by_another, transaction_of
+from vdr_spark.collect.tensor_digest import digest_tensor
 from vdr_spark.errors import DamagedTable, LedgerConflict, StageMissing
 from vdr_spark.privacy.accounting import BudgetRequest, Draw, Entry
 from vdr_spark.privacy.ledger import Ledger
-from vdr_spark.spark_errors import SPARK_ERRORS
+from vdr_spark.spark_errors import SPARK_ERRORS, is_conflict
 from vdr_spark.spark_versions import is_about_a_file
 from vdr_spark.storage.catalog import CatalogTable
 from vdr_spark.storage.delta_files import list_files
@@ -30,6 +32,7 @@ from vdr_spark.storage.files import filesystem
 from vdr_spark.storage.paths import is_local
 from vdr_spark.storage.places import OutputFolder
 from vdr_spark.storage.schemas import NOISY_SLICES
+from vdr_spark.storage.store_log import open_log_to_write
 from vdr_spark.storage.tables import (
     append_once,
     create_if_missing,
@@ -38,7 +41,6 @@ from vdr_spark.storage.tables import (
     is_delta_table,
     read_partition,
 )
-from vdr_spark.workers import in_worker
 
 _PARQUET = ".parquet"
 
@@ -67,6 +69,12 @@ class NoisyTensor:
     def path(self) -> str:
         """The Delta table that holds it, and those of other draws: its path or its name."""
         return str(self._place)
+
+    @cached_property
+    def _staging(self) -> Staging | None:
+        """Where a drawing lies before it is booked; None where the table is not in a store, or its store is unfit."""
+        log = open_log_to_write(self._place)
+        return None if log is None else Staging(self._spark, log, self.draw, self._ledger)
 
     def rows(self) -> DataFrame | None:
         """Return the draw's rows of `noisy_slices`; None where there is no such table yet."""
@@ -107,21 +115,45 @@ class NoisyTensor:
             self._contents = self._read_contents(files)
         return self._contents
 
-    def store(self, noisy: DataFrame, units_per_ping: int, protected: bool) -> None:
-        """Evaluate `noisy` once and make it readable under the draw's id, all slices at once."""
+    def store(self, noisy: DataFrame, units_per_ping: int, protected: bool, request: BudgetRequest) -> None:
+        """Evaluate `noisy` once and make it readable under the draw's id, all slices at once.
+
+        In a store it is booked as spent first; on a disk `mark_spent` does so afterwards.
+        """
         self.remove_orphans()
         create_if_missing(self._spark, self._place, NOISY_SLICES)
-        named = noisy.select(
-            F.lit(self.draw.draw_id).alias("draw_id"),
+        labelled = noisy.select(
             "slice",
             "counts",
             F.lit(units_per_ping).cast("bigint").alias("units_per_ping"),
             F.lit(protected).alias("protected"),
         )
+        if self._staging is not None:
+            self._staging.store(labelled, request)
+        else:
+            self._append(labelled)
+
+    def _append(self, labelled: DataFrame) -> None:
+        """Store in one commit of Spark's, on a disk under a lock, elsewhere where no second process is said to be."""
+        named = labelled.select(F.lit(self.draw.draw_id).alias("draw_id"), "*")
         try:
-            append_once(named, self._place, NOISY_SLICES, f"draw:{self.draw.draw_id}")
+            append_once(named, self._place, NOISY_SLICES, transaction_of(self.draw))
+        except SPARK_ERRORS as problem:
+            if not is_conflict(problem):
+                raise
+            raise drawn_by_another(self.draw) from None
         finally:
             self.remove_orphans()
+
+    def finish_commit(self) -> None:
+        """Make a tensor readable that was booked by a run that was killed before it could; else change nothing."""
+        if self._staging is not None and (spent := self._awaited()) is not None:
+            self._staging.finish(spent.tensor_sha256)
+
+    def _awaited(self) -> Entry | None:
+        """Return the entry of a draw that is booked as spent and not in the table: in a store it may lie beside it."""
+        spent = None if self._staging is None else self._ledger.find_spending(self.draw)
+        return spent if spent is not None and not self._state() else None
 
     def mark_spent(self, request: BudgetRequest) -> None:
         """Tell the ledger that the draw was made, and what came of it."""
@@ -156,7 +188,7 @@ class NoisyTensor:
         Called by every stage that touches the draw, because a task that lost a race may finish its file late.
         """
         table = self._table_folder()
-        if table is None:
+        if table is None or self._awaited() is not None:
             return
         fs, folder = filesystem(self._folder(table))
         for file in self.find_orphans():
@@ -212,19 +244,17 @@ class NoisyTensor:
     def _read_contents(self, files: tuple[str, ...]) -> Contents:
         rows = self.rows()
         assert rows is not None
-        digests = rows.select("slice", "counts").mapInArrow(in_worker(digest_slices), DIGEST_SCHEMA)
         try:
-            found = sorted((row.slice, row.sha256, row.total) for row in digests.collect())
+            found = digest_tensor(rows)
         except SPARK_ERRORS as problem:
             if not is_about_a_file(problem):
                 raise
             raise self._damaged("a file of it is gone or cannot be read", "bring the folder back as it was") from None
-        if [number for number, _, _ in found] != list(range(self._slices)):
+        if found.slices != tuple(range(self._slices)):
             raise self._damaged(
-                f"{len(found)} slices stored, {self._slices} expected", "restore the table from Delta's history"
+                f"{len(found.slices)} slices stored, {self._slices} expected", "restore the table from Delta's history"
             )
-        lines = "".join(f"{number} {sha256}\n" for number, sha256, _ in found)
-        return Contents(files, hashlib.sha256(lines.encode()).hexdigest(), tuple(total for _, _, total in found))
+        return Contents(files, found.sha256, found.sums)
 
     def _damaged(self, what: str, remedy: str) -> LedgerConflict:
         return LedgerConflict(

@@ -3,8 +3,8 @@
 * `SparkSource` takes any DataFrame: Spark reads, and hands the rows to Python.
 * `DirectSource` lets the tasks read plain Parquet files themselves. Handing a row from Spark to Python costs more
   than everything else that happens to it, so this is much faster (docs/performance.md). It is used where it means
-  the same: local or mounted files whose columns need no conversion. Delta tables always go through Spark, which
-  knows about deleted rows.
+  the same: local or mounted files whose columns need no conversion, and Delta tables that are the sum of their live
+  files. Others go through Spark, which knows about deleted rows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from vdr_spark.collect.parquet_splits import Split, read_split, split_file
 from vdr_spark.config.settings import InputSettings
 from vdr_spark.errors import InvalidInput
 from vdr_spark.grid import Grid
-from vdr_spark.pings.readers import NANOSECONDS_AS_NUMBERS, find_plain_columns, open_pings, to_canonical
+from vdr_spark.pings.plain_files import find_plain_files
+from vdr_spark.pings.readers import NANOSECONDS_AS_NUMBERS, open_pings, to_canonical
 from vdr_spark.spark.grid_columns import inside_column
 from vdr_spark.storage.paths import is_file_uri
 from vdr_spark.workers import ArrowTask, in_worker
@@ -64,15 +65,15 @@ def open_source(
     Paths, plans and schemas are looked at, no row is.
     """
     opened = open_pings(spark, settings, frame)
-    columns = find_plain_columns(opened, settings) if settings.reader != "spark" else None
-    files = opened.stored.inputFiles() if columns is not None else []
-    if columns is not None and all(is_file_uri(file) for file in files):
-        splits = tuple(split for file in files for split in split_file(file))
-        return DirectSource(spark, splits, columns, _id_type(opened.columns["user_id"].dataType))
+    plain = find_plain_files(opened, settings) if settings.reader != "spark" else None
+    if plain is not None and all(is_file_uri(file) for file in plain.files):
+        splits = tuple(split for file in plain.files for split in split_file(file))
+        return DirectSource(spark, splits, plain.columns, _id_type(opened.columns["user_id"].dataType))
     if settings.reader == "direct":
         raise InvalidInput(
-            "input.reader: `direct` needs plain Parquet files on a local or mounted disk, with an id that is text or a "
-            f"whole number, degrees as double or float, and a timestamp; {settings.location} is not that. "
+            "input.reader: `direct` needs plain Parquet files on a local or mounted disk, or a Delta table of such "
+            "without deletion vectors and column mapping, with an id that is text or a whole number, degrees as double "
+            f"or float, and a timestamp; {settings.location} is not that. "
             "Set it to `auto`"
         )
     return SparkSource(to_canonical(opened, settings), grids)

@@ -16,12 +16,13 @@ from vdr_spark.collect.noise import add_noise
 from vdr_spark.collect.source import Source, open_source
 from vdr_spark.collect.total import Clip
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.cost import tasks_for
+from vdr_spark.cost import CELLS_PER_TASK, PINGS_PER_TASK, SPARKS_DEFAULT, tasks_for
 from vdr_spark.errors import InvalidConfig, LedgerConflict, VdrError
 from vdr_spark.pings.readers import reading_settings, require_all_files
 from vdr_spark.plan import Plan
 from vdr_spark.privacy.accounting import State
 from vdr_spark.privacy.bill import Bill, prepare_bill
+from vdr_spark.spark.preflight import require_workers
 from vdr_spark.spark.query_loggers import mute_query_loggers
 from vdr_spark.spark.settings import read_setting, settings_of_spark
 from vdr_spark.storage.locks import exclusive
@@ -49,14 +50,17 @@ def collect(spark: SparkSession, draws: Draws, frame: DataFrame | None = None) -
         plan.output.lock(draw_id),
         busy=f"another process is collecting draw {draw_id} right now; wait for it, then run this again",
     ):
+        for tensor in draws.tensors:
+            tensor.finish_commit()
         if draws.cells.is_stored() and draws.find_total() is not None:
             for tensor in draws.tensors:
                 tensor.mark_spent(plan.budget_request)
             return False
-        _refuse_seeds_over_people(plan.config)
+        refuse_seeds_over_people(plan.config)
         with settings_of_spark(spark, reading_settings(plan.config.input)) as lacking, mute_query_loggers():
             require_all_files(plan.config.input, lacking)
             source = open_source(spark, plan.config.input, plan.grids, frame)
+            require_workers(spark)
             _reserve(draws)
             with _hide_data_in_failures(plan.config), settings_of_spark(spark, source.arrow_settings):
                 _draw_what_is_missing(spark, source, draws)
@@ -80,10 +84,11 @@ def _draw_what_is_missing(spark: SparkSession, source: Source, draws: Draws) -> 
     privacy, total = draws.plan.config.privacy, _find_or_draw_total(spark, source, draws)
     if not draws.cells.is_stored():
         noisy = _draw_cells(spark, source, draws.plan, total)
-        draws.cells.store(noisy, privacy.units_per_ping, privacy.protected)
+        draws.cells.store(noisy, privacy.units_per_ping, privacy.protected, draws.plan.budget_request)
 
 
-def _refuse_seeds_over_people(config: ReleaseConfig) -> None:
+def refuse_seeds_over_people(config: ReleaseConfig) -> None:
+    """Refuse seeded noise over pings that were not generated."""
     generated = config.input.path is not None and is_generated(config.input.path)
     if not config.privacy.protected and not generated:
         raise InvalidConfig(
@@ -107,7 +112,8 @@ def _find_or_draw_total(spark: SparkSession, source: Source, draws: Draws) -> in
                     f"{plan.output.root}. Bring the folder back, or give another privacy.estimate_total.share, which "
                     "is another estimate and is paid for again."
                 )
-            tensor.store(_draw_total(spark, source, plan), units_per_ping=1, protected=plan.config.privacy.protected)
+            protected = plan.config.privacy.protected
+            tensor.store(_draw_total(spark, source, plan), 1, protected, plan.budget_request)
         tensor.mark_spent(plan.budget_request)
     total = draws.find_total()
     assert total is not None
@@ -117,21 +123,20 @@ def _find_or_draw_total(spark: SparkSession, source: Source, draws: Draws) -> in
 def _draw_cells(spark: SparkSession, source: Source, plan: Plan, total_pings: int) -> DataFrame:
     """Plan every slice with its noise: the pings are read, and noise is drawn, when it is written."""
     privacy, k, key = plan.config.privacy, plan.bound(total_pings), _sample_key(plan)
-    partitions = _partitions(spark, total_pings)
+    usual = _usual_tasks(spark)
     bounding = build_bounding(privacy.bounding, k, plan.cells, key)
-    packed = count_bounded(source, plan.grids, bounding, key, partitions)
-    per_slice = plan.config.grid.cells_per_side**2
-    return add_noise(packed, plan.slices, per_slice, plan.noise_for(k).mechanism, partitions, privacy.test_seed)
+    packed = count_bounded(source, plan.grids, bounding, key, tasks_for(total_pings, PINGS_PER_TASK, usual))
+    per_slice, tasks = plan.config.grid.cells_per_side**2, tasks_for(plan.cells, CELLS_PER_TASK, usual)
+    return add_noise(packed, plan.slices, per_slice, plan.noise_for(k).mechanism, tasks, privacy.test_seed)
 
 
 def _draw_total(spark: SparkSession, source: Source, plan: Plan) -> DataFrame:
     estimate, noise, seed = plan.config.privacy.estimate_total, plan.noise_of_total, plan.config.privacy.test_seed
     assert estimate is not None
     assert noise is not None
-    partitions = _partitions(spark, 0)
-    packed = count_bounded(source, plan.grids, Clip(estimate.max_per_user), _sample_key(plan), partitions)
+    packed = count_bounded(source, plan.grids, Clip(estimate.max_per_user), _sample_key(plan), _usual_tasks(spark))
     other = None if seed is None else seed + 1  # the noise of N is not that of a slice
-    return add_noise(packed, 1, 1, noise.mechanism, partitions, other)
+    return add_noise(packed, 1, 1, noise.mechanism, 1, other)
 
 
 def _sample_key(plan: Plan) -> SampleKey:
@@ -139,10 +144,10 @@ def _sample_key(plan: Plan) -> SampleKey:
     return SampleKey.generate() if seed is None else SampleKey.seeded(seed)
 
 
-def _partitions(spark: SparkSession, total_pings: int) -> int:
-    """Return the number of tasks that bound users: by the number of pings as far as that is known."""
-    configured = read_setting(spark, "spark.sql.shuffle.partitions") or ""  # a platform may say `auto`, or nothing
-    return tasks_for(total_pings, int(configured) if configured.isdecimal() else 200)
+def _usual_tasks(spark: SparkSession) -> int:
+    """Return the number of tasks that Spark is set to; a platform may say `auto`, or nothing."""
+    configured = read_setting(spark, "spark.sql.shuffle.partitions") or ""
+    return int(configured) if configured.isdecimal() else SPARKS_DEFAULT
 
 
 @contextmanager

@@ -50,7 +50,7 @@ class ReleaseConfig(Section):
     )
     single_writer: bool = Field(
         default=False,
-        description="on a store without locks a second process cannot be kept out: this says that there is none",
+        description="where neither lock nor conditional put keeps a second process out: this says that there is none",
     )
     input: InputSettings = Field(description="where the pings are")
     synth: SynthSettings | None = Field(default=None, description="a city to be generated there")

@@ -39,7 +39,7 @@ def compare(truth: Tensor, estimate: Tensor, ranges: RangeQueries, hotspots: Hot
 
 def smoothing(truth: Tensor) -> float:
     """Return psi, 0.1 % of the pings of the mean slice."""
-    return SMOOTHING_SHARE * float(truth.sum(dtype=np.float64)) / truth.shape[0]
+    return SMOOTHING_SHARE * float(truth.sum(dtype=np.float64)) / len(truth)
 
 
 def relative_error(truth: NDArray[Any], estimate: NDArray[Any], psi: float) -> float:

@@ -20,7 +20,12 @@ from vdr_spark.sum_errors import SumErrors
 _QUERIES = 1000
 _SEED = 2  # of the questions, not of any noise
 _SIDES = ((1, 4), (8, 32), (64, 256))  # cells
-_BAR_SIDES = (1, 4, 16, 64)
+_BAR_SIDES = (1, 4, 16, 64, 256)
+_BAR_SLICES = 8  # beside one and all
+_BARS = (1.0, 1.645, 2.0)  # deviations; of a normal 68, 90 and 95 % lie within
+
+Coverage = tuple[float, float, float]
+"""The shares of answers within so many deviations of the truth: one, those of a nominal 90 % interval, two."""
 
 Deviation = Callable[[RangeQueries], Floats]
 """One standard deviation of each answer, as a release tells it. (Q,)"""
@@ -28,10 +33,10 @@ Deviation = Callable[[RangeQueries], Floats]
 
 @dataclass(frozen=True)
 class Scale:
-    """A kind of question: squares with sides in a range of cells, in one slice or over all, at pings or anywhere."""
+    """A kind of question: squares with sides in a range of cells, over some slices, at pings or anywhere."""
 
     sides: tuple[int, int]
-    all_slices: bool
+    slices: int | None  # None: all
     anywhere: bool
 
     @property
@@ -39,22 +44,19 @@ class Scale:
         """A short name, for tables and JSON."""
         low, high = self.sides
         sides = f"{low}" if low == high else f"{low}-{high}"
-        return f"{sides} {'all' if self.all_slices else 'one'}{' anywhere' if self.anywhere else ''}"
+        slices = {None: "all", 1: "one"}.get(self.slices, f"{self.slices}")
+        return f"{sides} {slices}{' anywhere' if self.anywhere else ''}"
 
     def queries(self, truth: Tensor, grid: Grid) -> RangeQueries:
         """Sample the questions."""
         side = grid.cell_metres[0]
         metres = (self.sides[0] * side, self.sides[1] * side)
-        return range_queries(truth, grid, _SEED, _QUERIES, metres, self.anywhere, self.all_slices)
+        return range_queries(truth, grid, _SEED, _QUERIES, metres, self.anywhere, self.slices or len(truth))
 
 
-def _scales(sides: tuple[tuple[int, int], ...], most: int) -> list[Scale]:
+def _scales(sides: tuple[tuple[int, int], ...], slices: tuple[int | None, ...], most: int) -> list[Scale]:
     return [
-        Scale(of, all_slices, anywhere)
-        for anywhere in (False, True)
-        for all_slices in (False, True)
-        for of in sides
-        if of[0] <= most
+        Scale(of, number, anywhere) for anywhere in (False, True) for number in slices for of in sides if of[0] <= most
     ]
 
 
@@ -65,9 +67,9 @@ def compare_scales(truth: Tensor, estimate: Tensor, grid: Grid) -> dict[str, flo
     """
     total = float(truth.sum(dtype=np.float64))
     found = {"sum": float(estimate.sum(dtype=np.float64)) / total}
-    for scale in _scales(_SIDES, grid.cells_per_side // 2):
+    for scale in _scales(_SIDES, (1, None), grid.cells_per_side // 2):
         queries = scale.queries(truth, grid)
-        psi = SMOOTHING_SHARE * total / (1 if scale.all_slices else len(truth))
+        psi = SMOOTHING_SHARE * total / (len(truth) / (scale.slices or len(truth)))
         found[scale.name] = relative_error(queries.answers(truth), queries.answers(estimate), psi)
     return found
 
@@ -80,7 +82,7 @@ def bars_of(tensor: Slices, deviation: Slices, errors: SumErrors | None) -> Devi
         own = queries.answers(variances)
         if errors is not None:
             area = ((queries.north - queries.south) * (queries.east - queries.west)).astype(np.float64)
-            slices = np.full(len(area), float(len(tensor) if queries.slices is None else 1))
+            slices = np.full(len(area), float(queries.length))
             own = errors.variance(area * slices, slices, queries.answers(tensor), own)
         found: Floats = np.sqrt(own)
         return found
@@ -88,14 +90,14 @@ def bars_of(tensor: Slices, deviation: Slices, errors: SumErrors | None) -> Devi
     return bars
 
 
-def measure_coverage(
-    truth: Tensor, estimate: Tensor, deviation: Deviation, grid: Grid
-) -> dict[str, tuple[float, float]]:
-    """Return which shares of range counts lie within one and two deviations of the truth, by the scale's name."""
+def measure_coverage(truth: Tensor, estimate: Tensor, deviation: Deviation, grid: Grid) -> dict[str, Coverage]:
+    """Return which shares of range counts lie within their error bars, by the scale's name."""
     found = {}
-    for scale in _scales(tuple((side, side) for side in _BAR_SIDES), grid.cells_per_side // 2):
+    slices = (1, _BAR_SLICES, None) if len(truth) > _BAR_SLICES else (1, None)
+    for scale in _scales(tuple((side, side) for side in _BAR_SIDES), slices, grid.cells_per_side // 2):
         queries = scale.queries(truth, grid)
         away = np.abs(queries.answers(estimate) - queries.answers(truth))
         bar = deviation(queries)
-        found[scale.name] = (float(np.mean(away <= bar)), float(np.mean(away <= 2 * bar)))
+        one, ninety, two = (float(np.mean(away <= times * bar)) for times in _BARS)
+        found[scale.name] = (one, ninety, two)
     return found

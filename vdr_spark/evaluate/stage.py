@@ -12,7 +12,7 @@ from vdr_spark.collect.draws import Draws
 from vdr_spark.denoise.petastorm_reader import read_region
 from vdr_spark.errors import InvalidConfig, InvalidInput
 from vdr_spark.evaluate.metrics import Errors, compare
-from vdr_spark.evaluate.scales import bars_of, compare_scales, measure_coverage
+from vdr_spark.evaluate.scales import Coverage, bars_of, compare_scales, measure_coverage
 from vdr_spark.evaluate.truth import count_truth
 from vdr_spark.evaluate.workloads import hotspot_queries, range_queries
 from vdr_spark.plan import ReleasePlan
@@ -34,7 +34,7 @@ class Evaluation:
     versions: dict[str, Slices]
     errors: dict[str, Errors]
     scales: dict[str, dict[str, float]]  # of each version: errors of sums by their size, and the ratio of all sums
-    coverage: dict[str, tuple[float, float]]  # of the release: shares within one and two error bars, by size
+    coverage: dict[str, Coverage]  # of the release, by size
 
 
 def evaluate(
@@ -69,7 +69,7 @@ def evaluate(
     return Evaluation(truth, versions, errors, scales, _coverage(truth, release))
 
 
-def _coverage(truth: Slices, release: ReleasePlan) -> dict[str, tuple[float, float]]:
+def _coverage(truth: Slices, release: ReleasePlan) -> dict[str, Coverage]:
     """Return how often the truth lies within the release's error bars; nothing where it has none."""
     refined = read_tensor(release.folder.refined, release.grid.cells_per_side)
     if refined.deviation is None:

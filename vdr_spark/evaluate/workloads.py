@@ -21,21 +21,20 @@ Tensor = NDArray[Any]  # (T, M, M), whole numbers or floats
 
 @dataclass(frozen=True)
 class RangeQueries:
-    """Boxes of whole cells: rows [south, north), columns [west, east), each in one slice or in all. (Q,)"""
+    """Boxes of whole cells: rows [south, north), columns [west, east), each from a slice on. (Q,)"""
 
-    slices: NDArray[np.int64] | None  # None: over all slices
+    slices: NDArray[np.int64]  # the first of each
     south: NDArray[np.int64]
     north: NDArray[np.int64]
     west: NDArray[np.int64]
     east: NDArray[np.int64]
+    length: int = 1  # slices, of all queries
 
     def answers(self, tensor: Tensor) -> NDArray[np.float64]:
-        """Return the count of every query, by one summed-area table per slice. (Q,)"""
+        """Return the count of every query, by one summed-area table per first slice. (Q,)"""
         found = np.zeros(len(self.south))
-        if self.slices is None:
-            return self._look_up(tensor.sum(axis=0, dtype=np.float64), np.arange(len(found)))
         for number, chosen in _by_slice(self.slices):
-            found[chosen] = self._look_up(tensor[number], chosen)
+            found[chosen] = self._look_up(tensor[number : number + self.length].sum(axis=0, dtype=np.float64), chosen)
         return found
 
     def _look_up(self, layer: NDArray[Any], chosen: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -62,12 +61,12 @@ def range_queries(
     count: int = 5000,
     side_m: tuple[float, float] = (30.0, 120.0),
     anywhere: bool = False,
-    all_slices: bool = False,
+    length: int = 1,
 ) -> RangeQueries:
     """Sample squares with sides uniform in `side_m` metres, centred at pings chosen at random, or at any cells.
 
-    A side is rounded to whole cells, at least one, so on a coarse grid all of them are single cells. What
-    reaches over the edge of the grid is cut off.
+    Each over `length` slices, the ping's among them. A side is rounded to whole cells, at least one, so on a coarse
+    grid all of them are single cells. What reaches over the edge of the grid is cut off.
     """
     rng = np.random.default_rng(seed)
     slices, rows, columns = _sample_any_cells(truth, count, rng) if anywhere else _sample_ping_cells(truth, count, rng)
@@ -76,12 +75,14 @@ def range_queries(
     # An even number of cells has no middle one: which side is longer is left to chance.
     south = rows - (height - rng.integers(0, 2, size=count)) // 2
     west = columns - (width - rng.integers(0, 2, size=count)) // 2
+    first = slices if length == 1 else np.clip(slices - rng.integers(0, length, size=count), 0, len(truth) - length)
     return RangeQueries(
-        None if all_slices else slices,
+        first,
         np.maximum(south, 0),
         np.minimum(south + height, grid.cells_per_side),
         np.maximum(west, 0),
         np.minimum(west + width, grid.cells_per_side),
+        length,
     )
 
 

@@ -17,7 +17,8 @@ _UNPROTECTED = "UNPROTECTED: the noise came from a test seed, so these numbers p
 def labels_of(part: Part) -> dict[str, str]:
     """Return the labels as text, which every format can hold: epsilon exact, the statement as JSON."""
     release = part.release
-    return {
+    gone = {"withdrawn": str(release.withdrawal)} if release.withdrawal else {}
+    return gone | {
         "release_id": release.release_id,
         "dataset": release.dataset,
         "region": release.region or "",

@@ -104,7 +104,7 @@ class Part:
 
 
 def _edges(low: float, high: float, cells: int) -> Floats:
-    edges: Floats = low + np.arange(cells + 1) * ((high - low) / cells)
+    edges: Floats = low + np.arange(cells + 1, dtype=np.float64) * ((high - low) / cells)
     edges[-1] = high  # a product may round past it
     return edges
 

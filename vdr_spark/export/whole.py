@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from vdr_spark.errors import InvalidExport
+from vdr_spark.errors import DiskFull, InvalidExport
+from vdr_spark.storage.free_space import is_disk_full
 
 
 def check_places(paths: Sequence[Path], overwrite: bool) -> None:
@@ -56,8 +57,8 @@ def write_whole(paths: Sequence[Path], overwrite: bool) -> Iterator[list[Path]]:
             for made, path in reversed(list(zip(hidden, paths, strict=True))):
                 _put_in_place(made, path)
     except OSError as problem:
-        free = shutil.disk_usage(first.parent).free / 1e6
-        raise InvalidExport(
+        free, kind = shutil.disk_usage(first.parent).free / 1e6, DiskFull if is_disk_full(problem) else InvalidExport
+        raise kind(
             f"{first} could not be written: {problem.strerror or problem}; nothing is left of it. {free:,.0f} MB are "
             "free on that disk: make room, or name a path in a folder that can be written"
         ) from problem

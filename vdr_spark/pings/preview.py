@@ -57,6 +57,17 @@ def preview_input(settings: InputSettings, is_to_be_generated: bool = False) -> 
         ]
 
 
+def find_absence(settings: InputSettings, is_to_be_generated: bool = False) -> str | None:
+    """Return a sentence where nothing lies at the input's path; None where something does, or only Spark can tell."""
+    if settings.path is None:
+        return None
+    try:
+        fs, inside = filesystem(absolute(settings.path))
+        return None if fs.exists(inside) else _explain_absence(settings.path, is_to_be_generated)
+    except Exception:  # as above
+        return None
+
+
 def _explain_absence(path: str, is_to_be_generated: bool) -> str:
     if is_to_be_generated:
         return f"input.path: there is nothing at {path} yet; `vdr synth` generates the pings."

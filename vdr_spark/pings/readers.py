@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import unquote
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -23,10 +22,8 @@ from pyspark.sql.types import (
     LongType,
     NumericType,
     ShortType,
-    StringType,
     StructField,
     StructType,
-    TimestampType,
 )
 
 from vdr_spark.config.settings import InputSettings
@@ -63,12 +60,6 @@ NANOSECONDS_AS_NUMBERS = {"spark.sql.legacy.parquet.nanosAsLong": "true"}
 # Otherwise Spark looks at the names of all folders to tell what they are: `user_id=1` and `user_id=01` would be
 # one user, the number 1, unless somebody else's folder is called `user_id=abc`.
 _FOLDERS_AS_TEXT = {"spark.sql.sources.partitionColumnTypeInference.enabled": "false"}
-_PLAIN_TYPES: dict[str, tuple[type[DataType], ...]] = {
-    "user_id": (StringType, LongType),
-    "lat": (DoubleType,),
-    "lon": (DoubleType,),
-    "ts": (TimestampType,),
-}
 # Spark would read the ids of all files in as many bits as one file has, and cut off the rest of longer ones.
 _WIDEST: dict[type[DataType], DataType] = {
     ByteType: LongType(),
@@ -154,22 +145,6 @@ def canonical_columns(opened: OpenedPings, settings: InputSettings) -> dict[str,
 def stored_columns(opened: OpenedPings) -> dict[str, Column]:
     """Return their columns for ours, as they are stored."""
     return {ours: column_named(column.name) for ours, column in opened.columns.items()}
-
-
-def find_plain_columns(opened: OpenedPings, settings: InputSettings) -> dict[str, str] | None:
-    """Return our names to theirs, where the pings are Parquet files whose columns hold what `read_pings` gives.
-
-    None where anything would have to be converted, or is not in the files: text for numbers, wall clocks, columns
-    that come from folder names.
-    """
-    if settings.path is None or _format(settings, LAYOUTS[settings.layout]) != "parquet":
-        return None
-    # Spark takes nanoseconds for numbers, and instants they are all the same.
-    plain_types = _PLAIN_TYPES | ({"ts": (LongType, TimestampType)} if INSTANT_NS in opened.time_sorts else {})
-    plain = all(isinstance(column.dataType, plain_types[ours]) for ours, column in opened.columns.items())
-    files = [unquote(file) for file in opened.stored.inputFiles()]
-    in_folders = any(f"/{column.name}=" in file for column in opened.columns.values() for file in files)
-    return {ours: column.name for ours, column in opened.columns.items()} if plain and not in_folders else None
 
 
 def _explain_frame(settings: InputSettings) -> str:

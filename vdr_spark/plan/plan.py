@@ -18,9 +18,10 @@ from vdr_spark.errors import InvalidConfig
 from vdr_spark.grid import Grid
 from vdr_spark.plan import identity
 from vdr_spark.plan.contradictions import find_contradictions
+from vdr_spark.plan.second_writer import find_second_writer
 from vdr_spark.privacy.accounting import BudgetRequest, Cap, Draw
 from vdr_spark.privacy.mechanism import Noise, build_mechanism
-from vdr_spark.storage.paths import holds_locks
+from vdr_spark.storage.catalog import Place
 from vdr_spark.storage.places import LedgerPlaces, OutputFolder, ReleaseFolder
 
 
@@ -142,27 +143,28 @@ class Plan:
         raise InvalidConfig(f"region must be one of those of the release ({names}), not {name}; name one (--region)")
 
     def require_exclusion(self) -> None:
-        """Refuse stores on which a second process cannot be kept out, unless the person declares that there is none.
+        """Refuse places where a second process cannot be kept out, unless the person declares that there is none.
 
-        A lock holds on a local disk. Elsewhere two processes could both reserve the last epsilon, or both draw. Where a
-        ledger is that has a name in a catalog, only Spark knows: `collect.exclusion` looks.
+        A lock holds on a local disk, a conditional put in an object store. Elsewhere two processes could both reserve
+        the last epsilon, or both draw. As far as names tell: whether a store keeps its word, and where a ledger is
+        that has a name in a catalog, `collect.exclusion` finds out.
         """
-        if (problem := self._second_writer()) is not None:
+        if (problem := find_second_writer(self)) is not None:
             raise InvalidConfig(problem)
 
-    def _second_writer(self) -> str | None:
-        """Return in words why a second process could get in; None where it cannot, or a person says there is none."""
-        for setting, place in (("ledger", self.ledger.table), ("output", self.output.root)):
-            if isinstance(place, str) and not holds_locks(place) and not self.config.single_writer:
-                return (
-                    f"{setting}: must be on a disk of this machine, where a second process can be kept out by a lock, "
-                    f"not at {place}. If no two processes ever write there at once, say so with `single_writer: true`"
-                )
-        return None
+    @property
+    def shared_places(self) -> tuple[tuple[str, Place], ...]:
+        """What a second process could write, too: the setting, and the place."""
+        return ("ledger", self.ledger.table), ("output", self.output.root)
+
+    @property
+    def locations(self) -> tuple[Place | None, ...]:
+        """Every place that is read or written, for those who have to know how stores are reached."""
+        return self.ledger.table, self.ledger.head, self.output.root, self.config.input.path
 
     def cautions(self) -> list[str]:
         """Return what a careful reader should know before running this: warnings, not refusals."""
-        config, found = self.config, [problem] if (problem := self._second_writer()) else []
+        config, found = self.config, [problem] if (problem := find_second_writer(self)) else []
         if (weakness := find_weakness(config.privacy.epsilon)) is not None:
             found.append(weakness)
         if not config.privacy.protected:

@@ -1,29 +1,32 @@
 """The ledger: one Delta table that says what every release of a dataset reserved and spent.
 
 An entry is written before any data are read. A reservation counts against the budget from then on, whether or not
-it is ever spent. Entries are numbered, and a number is given out once: it is the version of the Delta transaction that
-writes the entry, and Delta lets one transaction of a version through, whoever else tries it before, after or at the
-same moment. So two releases at once cannot both take the last epsilon. Each entry carries a hash of itself and its
-predecessor, which shows edits; the ledger's head (`privacy.ledger_head`) shows that its end is missing.
+it is ever spent: a crash at any point counts too much, never too little. Entries are numbered, and a number is given
+out once. On a disk it is the version of the Delta transaction that writes the entry, under a lock file; in an object
+store the commit that writes it is one that the store itself lets through once (`privacy.ledger_store`). So two releases
+at once cannot both take the last epsilon. Each entry carries a hash of itself and its predecessor, which shows edits;
+the ledger's head (`privacy.ledger_head`) shows that its end is missing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, fields, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 
 from pyspark.sql import SparkSession
 
-from vdr_spark.errors import BudgetExceeded, LedgerConflict
+from vdr_spark.errors import BudgetExceeded, Busy, LedgerConflict
 from vdr_spark.privacy import accounting
 from vdr_spark.privacy.accounting import BudgetRequest, Cap, Draw, Entry, Posting, State
 from vdr_spark.privacy.ledger_reader import LedgerReader
+from vdr_spark.privacy.ledger_store import to_row
 from vdr_spark.spark_errors import pass_over_conflicts
 from vdr_spark.storage.locks import exclusive
 from vdr_spark.storage.places import LedgerPlaces
 from vdr_spark.storage.schemas import LEDGER
+from vdr_spark.storage.store_log import open_log_to_write
 from vdr_spark.storage.tables import append_once, create_if_missing, find_folder
 
 _ATTEMPTS = 20  # a competitor gets in between at most once per entry it writes
@@ -102,7 +105,7 @@ class Ledger(LedgerReader):
                         self._head.advance(new)
                         break
                 else:
-                    raise LedgerConflict(f"the ledger {self.path} is too busy; try again")
+                    raise Busy(f"the ledger {self.path} is too busy right now; run the same command again")
         return entries
 
     def _append(self, entries: Sequence[Entry], request: BudgetRequest, posting: Posting) -> Entry:
@@ -116,18 +119,27 @@ class Ledger(LedgerReader):
             **vars(posting),
         )
         new = replace(draft, entry_hash=draft.hash_after(entries[-1].entry_hash if entries else ""))
+        if self._store is not None and open_log_to_write(self._places.table) is not None:
+            self._store.append(new)
+        else:
+            self._append_by_spark(new)
+        return new
+
+    def _append_by_spark(self, new: Entry) -> None:
         # One partition: of several, Spark would also write the first one, without a row, into a file of its own.
-        frame = self._spark.createDataFrame([_to_row(new)], LEDGER.schema).coalesce(1)
+        frame = self._spark.createDataFrame([tuple(to_row(new).values())], LEDGER.schema).coalesce(1)
         with pass_over_conflicts():
             create_if_missing(self._spark, self._places.table, LEDGER)
             append_once(frame, self._places.table, LEDGER, "ledger", version=new.sequence)
-        return new
 
     def _find_lock(self) -> str | None:
         """Return the file that all who write this ledger lock: beside its table, so that its name leads all to one.
 
-        None where the table is in a store: `require_exclusion` has asked whether there is another writer.
+        None where the table is in a store, which keeps a second writer out by itself (`privacy.ledger_store`), or
+        cannot, and then a person was asked whether there is one (`collect.exclusion`).
         """
+        if self._store is not None:
+            return None
         if not isinstance(self._places.table, str):
             create_if_missing(self._spark, self._places.table, LEDGER)  # before that a name leads nowhere
         folder = find_folder(self._spark, self._places.table)
@@ -179,12 +191,6 @@ def _decide_spending(draw: Draw, tensor_sha256: str) -> Decision:
         return Posting.about(draw, State.SPENT, tensor_sha256)
 
     return decide
-
-
-def _to_row(entry: Entry) -> tuple[object, ...]:
-    values = {field.name: value for field, value in zip(fields(Entry), astuple(entry), strict=True)}
-    texts = {name: str(value) if isinstance(value, Fraction | State) else value for name, value in values.items()}
-    return tuple(texts[name] for name in LEDGER.names)
 
 
 def _describe_refusal(request: BudgetRequest, entries: Sequence[Entry]) -> str:

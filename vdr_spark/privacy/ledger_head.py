@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vdr_spark.errors import LedgerConflict
+from vdr_spark.errors import EnvironmentProblem, LedgerConflict
 from vdr_spark.privacy.accounting import Entry
 from vdr_spark.storage.files import exists, read_json, write_json
 
@@ -37,15 +37,20 @@ class LedgerHead:
     path: str
 
     def read(self) -> Position:
-        if not exists(self.path):
-            return Position(0, "")
         try:
+            if not exists(self.path):
+                return Position(0, "")
             content = read_json(self.path)
             return Position(int(content["sequence"]), str(content["entry_hash"]))
         except (json.JSONDecodeError, KeyError, TypeError, ValueError, UnicodeDecodeError):
             raise LedgerConflict(
                 f"the ledger's head {self.path} is damaged: it must hold the number and hash of the last entry. "
                 "Restore it, or have people compare the ledger with what was released before it is removed"
+            ) from None
+        except OSError as problem:
+            raise EnvironmentProblem(
+                f"the ledger's head {self.path} cannot be read ({type(problem).__name__}); look at its address and at "
+                "the rights and credentials at hand"
             ) from None
 
     def advance(self, entry: Entry) -> None:

@@ -16,7 +16,6 @@ from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
-from scipy import stats
 
 from vdr_spark.arrays import Floats, Integers
 
@@ -98,6 +97,8 @@ class LaplaceCheck:
 
     def contradictions(self, tally: Tally) -> Iterator[str]:
         """Say in words what the claimed noise cannot have left; nothing where all agrees."""
+        from scipy import stats  # here: workers, which only tally, may have none
+
         p, one_minus_p = math.exp(self._log_p), -math.expm1(self._log_p)
         yield from self._too_many("exactly zero", tally.zeros, tally.cells, one_minus_p / (1 + p))
         yield from self._too_many("negative", tally.negative, tally.cells, p / (1 + p))
@@ -122,6 +123,8 @@ class LaplaceCheck:
 
     @staticmethod
     def _too_many(what: str, observed: int, cells: int, share: float) -> Iterator[str]:
+        from scipy import stats
+
         if stats.binom.sf(observed - 1, cells, share) < _P_VALUE:
             yield f"{observed / cells:.2%} of the cells are {what}; noise on every cell leaves at most {share:.2%}"
 
@@ -132,6 +135,8 @@ def _two_sided(lower: float, upper: float) -> float:
 
 def _tails_of_sum(tally: Tally, one_minus_p: float) -> tuple[float, float]:
     """Return the probabilities of a sum of so many geometric numbers as small, and as large, as was observed."""
+    from scipy import stats
+
     if one_minus_p < _CONTINUOUS:
         smooth = stats.gamma(tally.negative)
         return float(smooth.cdf(tally.total * one_minus_p)), float(smooth.sf(tally.total * one_minus_p))

@@ -18,7 +18,7 @@ from vdr_spark.grid import Box, Grid
 from vdr_spark.query.wording import format_moment
 
 _EDGE_DEGREES = 1e-9  # a tenth of a millimetre: what rounding may push over an edge, and 9 digits can write
-_EDGE_CELLS = 1e-7  # a remainder of a cell below this is rounding too
+EDGE_CELLS = 1e-7  # a remainder of a cell below this is rounding too
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def cover(start: float, end: float, cells: int) -> AxisCover:
 
 def _snap(position: float) -> float:
     nearest = round(position)
-    return float(nearest) if abs(position - nearest) < _EDGE_CELLS else position
+    return float(nearest) if abs(position - nearest) < EDGE_CELLS else position
 
 
 def cover_box(grid: Grid, box: Box) -> tuple[AxisCover, AxisCover]:

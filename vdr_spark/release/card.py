@@ -42,11 +42,17 @@ def release_card(release: Release) -> str:
     )
     return (
         f'<div style="{_CARD}"><div style="font-size:1.2em;font-weight:600">Release {_text(release.release_id)}</div>'
-        f"{_promise(release)}"
+        f"{_withdrawal(release)}{_promise(release)}"
         '<div style="display:flex;flex-wrap:wrap;gap:1.2rem;align-items:flex-start">'
         f'{_map(release)}<table style="border-collapse:collapse;flex:1;min-width:18rem;margin:0">{facts}</table>'
         "</div></div>"
     )
+
+
+def _withdrawal(release: Release) -> str:
+    if release.withdrawal is None:
+        return ""
+    return f'<div style="{_ALARM}">{_text(release.withdrawal.banner)}. Not to be used any more.</div>'
 
 
 def _promise(release: Release) -> str:

@@ -104,11 +104,11 @@ def _extremes(blocks: Sequence[Block], grid: Grid, tensor: Tensor) -> tuple[dict
             least[name] = float(min(layer[block.index].min() for block in blocks))
             most[name] = float(max(layer[block.index].max() for block in blocks))
     for end in (least, most):
-        end["slice_start"] = _moment(grid, end["slice"])
+        end["slice_start"] = format_moment(grid, end["slice"])
         end["lat"], end["lon"] = float(grid.latitudes()[end["y"]]), float(grid.longitudes()[end["x"]])
     return least, most
 
 
-def _moment(grid: Grid, number: int) -> str:
+def format_moment(grid: Grid, number: int) -> str:
     """Return when a slice begins as Delta writes it: in UTC, to the millisecond."""
     return grid.slice_start(number).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"

@@ -64,10 +64,15 @@ class Block:
 
 def blocks_of(grid: Grid) -> Iterator[Block]:
     """Yield the blocks of a grid, each cell in one of them, in the order of the files."""
-    tiles = _cut(grid.cells_per_side, TILE)
+    return cut_into_blocks(grid.cells_per_side, grid.slices, SLICES)
+
+
+def cut_into_blocks(side: int, slices: int, slices_of_block: int) -> Iterator[Block]:
+    """Yield the blocks of a square of so many cells a side over so many slices."""
+    tiles = _cut(side, TILE)
     for y, x in sorted(product(tiles, tiles), key=lambda tile: _along_curve(*tile)):
-        for slices in _cut(grid.slices, SLICES).values():
-            yield Block(slices, tiles[y], tiles[x])
+        for some in _cut(slices, slices_of_block).values():
+            yield Block(some, tiles[y], tiles[x])
 
 
 def _cut(length: int, step: int) -> dict[int, range]:

@@ -61,13 +61,15 @@ def cells_dataset(release: Release) -> xr.Dataset:
         "lat": ("lat", grid.latitudes(), {"long_name": "latitude of the cell's centre", "units": "degrees_north"}),
         "lon": ("lon", grid.longitudes(), {"long_name": "longitude of the cell's centre", "units": "degrees_east"}),
     }
-    promise = {
+    promise: dict[str, str | int] = {
         "release_id": release.release_id,
         "protected": int(release.protected),
         "epsilon": str(release.epsilon),
         "k": release.k,
         "statement": json.dumps(release.statement, sort_keys=True),
     }
+    if release.withdrawal is not None:
+        promise["withdrawn"] = str(release.withdrawal)
     return xr.Dataset(layers, places, promise)
 
 

@@ -1,6 +1,6 @@
-"""The publish stage: the refined tensor becomes rows of `cells`, then one row of `releases` says so.
+"""The publish stage: the refined tensor becomes rows of `cells`, their sums `pyramid`; then `releases` says so.
 
-The row in `releases` comes last: a release that is not in it is not published, whatever `cells` holds. Both writes
+The row in `releases` comes last: a release that is not in it is not published, whatever `cells` holds. All writes
 are atomic and happen once, so a run that was killed in between is simply run again. The statement's JSON and page are
 copies of what the row says, and are written again where they are missing.
 """
@@ -14,22 +14,27 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
+from vdr_spark.arrays import Slices
 from vdr_spark.errors import SignalTooWeak, StageMissing
 from vdr_spark.plan import ReleasePlan
 from vdr_spark.privacy.accounting import Entry
+from vdr_spark.release.append import append_rows, transaction_of
 from vdr_spark.release.cell_files import write_cell_files
 from vdr_spark.release.cells import cell_rows
+from vdr_spark.release.publish_pyramid import write_pyramid
+from vdr_spark.release.register import Register
 from vdr_spark.release.statement import PRIVACY_UNIT, Published, write_statement
 from vdr_spark.release.statement_page import statement_page
 from vdr_spark.release.views import read_back
+from vdr_spark.release.withdrawals import refuse_republishing
 from vdr_spark.signal import Signal
 from vdr_spark.storage.delta_files import NewFile, append_files_once
 from vdr_spark.storage.files import as_json, exists, read_json, write_text
 from vdr_spark.storage.paths import holds_locks
-from vdr_spark.storage.schemas import CELLS, RELEASES, Table
-from vdr_spark.storage.tables import append_once, create_if_missing, read_partition
+from vdr_spark.storage.schemas import CELLS, RELEASES
+from vdr_spark.storage.tables import create_if_missing, only_writer, read_partition
 from vdr_spark.storage.tensor_file import checksum, read_tensor
 from vdr_spark.workers import in_worker
 
@@ -40,8 +45,13 @@ def publish(spark: SparkSession, release: ReleasePlan, spent: Entry, entries: Se
     """Write a release into the tables; False where it is published already.
 
     `spent` is the ledger's entry that paid for its draw, `entries` are all of the ledger's, `signal` is what the noisy
-    sums say. What drowns is published with a warning, or refused where the configuration says so.
+    sums say. What drowns is published with a warning, or refused where the configuration says so. What was withdrawn
+    is refused.
     """
+    register = Register(release.plan.output, lambda: spark)
+    if (withdrawal := register.withdrawals().get(release.release_id)) is not None:
+        raise refuse_republishing(withdrawal)
+    register.create_withdrawals()
     if is_published(spark, release):
         _write_statement_files(spark, release)
         return False
@@ -49,9 +59,12 @@ def publish(spark: SparkSession, release: ReleasePlan, spent: Entry, entries: Se
         raise StageMissing(f"release {release.release_id} has no refined tensor yet; run `vdr refine` first")
     _require_signal(release, signal)
     _write_cells(spark, release)
-    row = describe_release(release, _look_at_cells(spark, release, signal), entries, spent)
+    # Of what is in the table: an earlier run may have written it, before it was killed.
+    cells = read_back(spark, release.plan.output, release.release_id, release.grid)
+    write_pyramid(spark, release, *cells)
+    row = describe_release(release, _look_at_cells(cells, release, signal), entries, spent)
     frame = spark.createDataFrame([tuple(row[name] for name in RELEASES.names)], RELEASES.schema)
-    _append(frame, release, RELEASES)
+    append_rows(frame, release, RELEASES)
     _write_statement_files(spark, release)
     return True
 
@@ -62,21 +75,17 @@ def _write_cells(spark: SparkSession, release: ReleasePlan) -> None:
     if not (isinstance(place, str) and holds_locks(place)):
         refined = spark.read.option("__globPaths__", "false").parquet(release.folder.refined)  # a name, no pattern
         expand = in_worker(cell_rows(release.grid, release.release_id, release.protected))
-        _append(refined.mapInArrow(expand, CELLS.schema), release, CELLS)
+        append_rows(refined.mapInArrow(expand, CELLS.schema), release, CELLS)
         return
-    create_if_missing(spark, place, CELLS)
+    with only_writer(spark, place):
+        create_if_missing(spark, place, CELLS)
     partition = {"release_id": release.release_id}
 
     def write() -> list[NewFile]:
         tensor = read_tensor(release.folder.refined, release.grid.cells_per_side)
         return write_cell_files(place, f"release_id={release.release_id}", release.grid, tensor, release.protected)
 
-    append_files_once(place, CELLS, _transaction(release), partition, write)
-
-
-def _transaction(release: ReleasePlan) -> str:
-    """Return the name by which Delta remembers that a release was written."""
-    return f"release:{release.release_id}"
+    append_files_once(place, CELLS, transaction_of(release), partition, write)
 
 
 def _write_statement_files(spark: SparkSession, release: ReleasePlan) -> None:
@@ -96,12 +105,6 @@ def is_published(spark: SparkSession, release: ReleasePlan) -> bool:
     return rows is not None and not rows.isEmpty()
 
 
-def _append(frame: DataFrame, release: ReleasePlan, table: Table) -> None:
-    place = release.plan.output.table(table.name)
-    create_if_missing(frame.sparkSession, place, table)
-    append_once(frame, place, table, _transaction(release))
-
-
 def _require_signal(release: ReleasePlan, signal: Signal) -> None:
     """Warn of what readers would take for counts and is noise; refuse it below what the configuration asks for."""
     least = release.config.least_signal
@@ -114,13 +117,9 @@ def _require_signal(release: ReleasePlan, signal: Signal) -> None:
         logger.warning(warning)
 
 
-def _look_at_cells(spark: SparkSession, release: ReleasePlan, signal: Signal) -> Published:
-    """Return what is known only now: how it was made, and the sum of the cells in the table.
-
-    Of what is in the table: an earlier run may have written it, before it was killed.
-    """
+def _look_at_cells(cells: tuple[Slices, Slices | None], release: ReleasePlan, signal: Signal) -> Published:
+    """Return what is known only now: how it was made, and the SHA-256 of the cells in the table."""
     denoising, refinement = read_json(release.folder.denoising), read_json(release.folder.refinement)
-    cells = read_back(spark, release.plan.output, release.release_id, release.grid)
     return Published(
         created=datetime.now(UTC),
         model=denoising["model"] + ("+fusion" if denoising["fusion"] else ""),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
@@ -40,6 +41,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from vdr_spark.progress import Progress
+    from vdr_spark.release.withdrawals import Withdrawal
+
+
+def zone_of(statement: Mapping[str, Any]) -> ZoneInfo:
+    """Return the time zone that a statement names; UTC where it names none."""
+    try:
+        return ZoneInfo(parse_zone(statement["exact"]["timezone"]))
+    except (KeyError, TypeError, ValueError):
+        return ZoneInfo("UTC")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,6 +75,7 @@ class Release:
     sum_errors: SumErrors | None = None  # how far sums of cells are off, where the denoiser could tell
     output: str | None = None  # the folder it was read from; None: made in memory
     tables: str | None = None  # the schema in which its tables have names, where they are not in that folder
+    withdrawal: Withdrawal | None = None  # since when and why it is not to be used any more, where it was withdrawn
 
     @cached_property
     def _all(self) -> tuple[Slices, Slices | None]:
@@ -90,10 +101,7 @@ class Release:
     @cached_property
     def zone(self) -> ZoneInfo:
         """The time zone in which its period was written, as its statement has it; UTC where that says none."""
-        try:
-            return ZoneInfo(parse_zone(self.statement["exact"]["timezone"]))
-        except (KeyError, TypeError, ValueError):
-            return ZoneInfo("UTC")
+        return zone_of(self.statement)
 
     def range_count(self, box: Box, start: datetime | None = None, end: datetime | None = None) -> RangeCount:
         """Count the pings of a box between two moments; without moments, of the whole period."""
@@ -214,9 +222,10 @@ class Release:
         slices, side, _ = self.grid.shape
         promise = f"epsilon {self.epsilon} at user level" if self.protected else "UNPROTECTED, from a test seed"
         start, end = (format_moment(moment, self.zone) for moment in (self.grid.start, self.grid.end))
+        gone = f",\n {self.withdrawal.banner}" if self.withdrawal else ""
         return (
             f"<Release {self.release_id}: {promise}; {slices} slices of {side} x {side} cells,\n"
-            f" {start} to {end}, by {self.model}>"
+            f" {start} to {end}, by {self.model}{gone}>"
         )
 
     def _repr_html_(self) -> str:

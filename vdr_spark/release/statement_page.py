@@ -6,6 +6,8 @@ import html
 from collections.abc import Mapping
 from typing import Any
 
+from vdr_spark.release.withdrawals import Withdrawal
+
 _TITLES = {
     "basic": "What was released",
     "dp_variant": "What kind of promise",
@@ -29,12 +31,16 @@ td { overflow-wrap: anywhere }
 """
 
 
-def statement_page(statement: Mapping[str, Any]) -> str:
-    """Return the statement as a whole HTML document. Every text of it is escaped."""
+def statement_page(statement: Mapping[str, Any], withdrawal: Withdrawal | None = None) -> str:
+    """Return the statement as a whole HTML document. Every text of it is escaped.
+
+    Of a release that was withdrawn it says so first; what was promised to people holds as before.
+    """
     exact = statement["exact"]
     parts = [
         "<h1>Privacy statement</h1>",
         f'<p class="id">Release {_text(statement["release_id"])}, published {_text(exact["created"])[:16]} UTC</p>',
+        *([_withdrawn(withdrawal)] if withdrawal else []),
         *([f'<p class="alarm">{_text(statement["warning"])}</p>'] if statement["warning"] else []),
         *([_promise(exact)] if statement["protected"] else []),
         *(_section(_TITLES[name], fields) for name, fields in statement["deployment"].items()),
@@ -52,6 +58,13 @@ def statement_page(statement: Mapping[str, Any]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>Privacy statement {_text(statement['release_id'])}</title><style>{_STYLE}</style></head>\n"
         f"<body><main>\n{body}\n</main></body></html>\n"
+    )
+
+
+def _withdrawn(withdrawal: Withdrawal) -> str:
+    return (
+        f'<p class="alarm">{_text(withdrawal.banner)}. Do not use this release any more. What is promised below to the '
+        "people in it holds as before.</p>"
     )
 
 

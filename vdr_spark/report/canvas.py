@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 UNPROTECTED = "UNPROTECTED - seeded test run"
+WITHDRAWN = "WITHDRAWN - not to be used any more"
 INK, FAINT, RULE = "#1b1b22", "#6f6f7a", "#d9d9e0"
 ALARM = "#c1121f"
 DOTS_PER_INCH = 160
@@ -51,25 +52,26 @@ def style_axes(axes: Axes) -> None:
     axes.tick_params(colors=FAINT, labelsize=8, length=0)
 
 
-def render(figure: Figure, *, protected: bool) -> bytes:
-    """Return the picture as PNG, with the mark unless the release protects people."""
-    if not protected:
-        _mark(figure)
+def render(figure: Figure, *, protected: bool, withdrawn: bool = False) -> bytes:
+    """Return the picture as PNG, with a mark where the release protects nobody or was withdrawn."""
+    marks = [*([] if protected else [UNPROTECTED]), *([WITHDRAWN] if withdrawn else [])]
+    if marks:
+        _mark(figure, ", ".join(marks))
     content = io.BytesIO()
     figure.savefig(content, format="png")
     return content.getvalue()
 
 
-def save(figure: Figure, path: str, *, protected: bool) -> None:
-    """Write the picture as PNG to a path or a URL, with the mark unless the release protects people."""
-    content = render(figure, protected=protected)
+def save(figure: Figure, path: str, *, protected: bool, withdrawn: bool = False) -> None:
+    """Write the picture as PNG to a path or a URL, with a mark where the release protects nobody or was withdrawn."""
+    content = render(figure, protected=protected, withdrawn=withdrawn)
     fs, inside = filesystem(path)
     fs.makedirs(posixpath.dirname(inside), exist_ok=True)
     with fs.open(inside, "wb") as file:
         file.write(content)
 
 
-def _mark(figure: Figure) -> None:
+def _mark(figure: Figure, words: str) -> None:
     """Add a red band along the foot: the picture grows by it, so it hides nothing and nothing hides it."""
     from matplotlib.patches import Rectangle
 
@@ -79,4 +81,4 @@ def _mark(figure: Figure) -> None:
     figure.get_layout_engine().set(rect=(0, share, 1, 1 - share))  # type: ignore[union-attr, call-arg]
     figure.add_artist(Rectangle((0, 0), 1, share, transform=figure.transFigure, color=ALARM, zorder=1000))
     font: dict[str, Any] = {"color": "white", "fontsize": 10, "fontweight": "bold", "zorder": 1001}
-    figure.text(0.5, share / 2, UNPROTECTED, ha="center", va="center_baseline", **font)
+    figure.text(0.5, share / 2, words, ha="center", va="center_baseline", **font)

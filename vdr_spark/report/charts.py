@@ -92,7 +92,7 @@ def plot_forecast(release: Release, forecast: Forecast, path: str) -> None:
     _format_date_axis(axes, release.zone)
     style_axes(axes)
     axes.set_xlabel(f"{release.zone.key}; by {forecast.method}", fontsize=8, color=FAINT)
-    save(figure, path, protected=release.protected)
+    save(figure, path, protected=release.protected, withdrawn=release.withdrawal is not None)
 
 
 def _to_numpy_moments(moments: Sequence[datetime]) -> NDArray[np.datetime64]:

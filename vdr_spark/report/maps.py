@@ -54,7 +54,7 @@ def plot_day(release: Release, day: date, path: str, timezone: str | None = None
     figure = new_figure(2.3 * columns + 0.9, 2.55 * math.ceil(len(panels) / columns) + 0.5)
     put_title(figure, f"{day:%A} {day.day} {day:%B %Y}, times in {zone.key}")
     plot_panels(figure, panels, release.grid, columns)
-    save(figure, path, protected=release.protected)
+    save(figure, path, protected=release.protected, withdrawn=release.withdrawal is not None)
 
 
 def render_sum(release: Release) -> bytes:
@@ -63,7 +63,7 @@ def render_sum(release: Release) -> bytes:
     plot_panels(
         figure, [("All slices added up", release.counts.sum(axis=0, dtype=np.float64))], release.grid, columns=1
     )
-    return render(figure, protected=release.protected)
+    return render(figure, protected=release.protected, withdrawn=release.withdrawal is not None)
 
 
 def _slices_of(grid: Grid, day: date, zone: ZoneInfo) -> list[int]:

@@ -42,7 +42,7 @@ def plot_few_slices(release: Release, path: str) -> None:
     figure = new_figure(2.6 * columns + 0.9, 2.85 * -(-len(panels) // columns) + 0.5)
     put_title(figure, f"{len(panels)} of {release.grid.slices} slices, times in {release.zone.key}")
     plot_panels(figure, panels, release.grid, columns)
-    save(figure, path, protected=release.protected)
+    save(figure, path, protected=release.protected, withdrawn=release.withdrawal is not None)
 
 
 def plot_period(release: Release, path: str) -> None:
@@ -51,7 +51,7 @@ def plot_period(release: Release, path: str) -> None:
     put_title(figure, "Pings of the whole period")
     total = release.counts.sum(axis=0, dtype=np.float64)  # (M, M)
     plot_panels(figure, [(_describe_period(release), total)], release.grid, columns=1)
-    save(figure, path, protected=release.protected)
+    save(figure, path, protected=release.protected, withdrawn=release.withdrawal is not None)
 
 
 def plot_busiest_day(release: Release, path: str) -> None:
@@ -70,7 +70,7 @@ def plot_error(release: Release, path: str) -> None:
     put_title(figure, "Error of the whole period, one standard deviation")
     error = np.sqrt(np.square(release.deviation, dtype=np.float64).sum(axis=0))  # (M, M)
     plot_panels(figure, [(_describe_period(release), error)], release.grid, columns=1, label="± pings per cell")
-    save(figure, path, protected=release.protected)
+    save(figure, path, protected=release.protected, withdrawn=release.withdrawal is not None)
 
 
 def choose_slices(release: Release) -> list[int]:

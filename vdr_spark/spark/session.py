@@ -21,7 +21,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
+from importlib.metadata import version
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,11 +33,11 @@ from pyspark.sql import SparkSession
 
 from vdr_spark.config.settings import SparkSettings
 from vdr_spark.errors import EnvironmentProblem, InvalidConfig
+from vdr_spark.spark.jars import jar_conf, one_fetches_jars, remember_jars
 from vdr_spark.spark.remote import is_remote, names_a_server, require_same_disk
 from vdr_spark.spark.settings import read_setting
 from vdr_spark.spark_errors import SPARK_ERRORS
-from vdr_spark.spark_versions import IVY, OLDEST_JAVA, condition_of, delta_package, delta_version
-from vdr_spark.storage.locks import exclusive
+from vdr_spark.spark_versions import OLDEST_JAVA, condition_of, delta_package, delta_version
 from vdr_spark.storage.paths import is_local, is_same_for_spark, on_databricks
 
 if TYPE_CHECKING:
@@ -49,24 +50,57 @@ _DELTA_CONF = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
 
+# Where there is little to do, compiling costs more than it gains: Java's second compiler, and code that Spark writes.
+_QUICK_JAVA = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=256m")
+_QUICK_CONF = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.leafNodeDefaultParallelism": "1",
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
+
 _warned: WeakSet[SparkSession] = WeakSet()
 
 
-def spark_session(settings: SparkSettings | None = None, app_name: str = "vdr") -> SparkSession:
-    """Return a session with Delta switched on; an existing one is taken, whatever the settings say."""
+def spark_session(settings: SparkSettings | None = None, app_name: str = "vdr", small: bool = False) -> SparkSession:
+    """Return a session with Delta switched on; an existing one is taken, whatever the settings say.
+
+    `small` says that there is little to do: a session that is started here then compiles less.
+    """
     settings = settings or SparkSettings()
-    spark = SparkSession.getActiveSession() or _start(settings, app_name)
+    spark = SparkSession.getActiveSession() or _start(settings, app_name, small)
     _require_delta(spark)
     return spark
 
 
-def _start(settings: SparkSettings, app_name: str) -> SparkSession:
+def _start(settings: SparkSettings, app_name: str, small: bool) -> SparkSession:
     if names_a_server():
         return _connected(settings, app_name)
     if _under_spark_submit():
         return _submitted(settings, app_name)
     # Serverless compute has a session, which a thread of its own does not see as active.
-    return _connected(settings, app_name) if on_databricks() else _local(settings, app_name)
+    return _connected(settings, app_name) if on_databricks() else _local(settings, app_name, small)
+
+
+def starts_here() -> bool:
+    """Whether a session would be started on this machine, by this process."""
+    others = (names_a_server(), _under_spark_submit(), on_databricks())
+    return SparkSession.getActiveSession() is None and not any(others)
+
+
+def describe_start(settings: SparkSettings) -> str:
+    """Say which session a run would have, without starting one; refused where Java or a jar is missing."""
+    if starts_here():
+        _require_java()
+        conf = _machine_conf(settings) | jar_conf(settings) | settings.conf
+        jars = conf.get("spark.jars.packages", "Delta's jars from files, or as provided")
+        memory = conf["spark.driver.memory"]
+        return (
+            f"a session of this machine, {conf['spark.master']}, Spark {version('pyspark')}, {memory} for Java, {jars}"
+        )
+    if names_a_server():
+        return "a session on the server of Spark Connect that SPARK_REMOTE names"
+    return "the session that is there, or that spark-submit or Databricks gives, with its own settings"
 
 
 def _connected(settings: SparkSettings, app_name: str) -> SparkSession:
@@ -107,23 +141,26 @@ def _submitted(settings: SparkSettings, app_name: str) -> SparkSession:
     return spark
 
 
-def _local(settings: SparkSettings, app_name: str) -> SparkSession:
+def _local(settings: SparkSettings, app_name: str, small: bool) -> SparkSession:
     _require_java()
     # Python workers must be this interpreter; without it they may be another one on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with as_file(files("vdr_spark.resources") / "log4j2.properties") as log4j:
-        conf = _common_conf(settings) | _machine_conf(settings, log4j) | _jar_conf(settings) | settings.conf
+        java = [f"-Dlog4j2.configurationFile={log4j.as_uri()}", *(_QUICK_JAVA if small else ())]
+        conf = _common_conf(settings) | _machine_conf(settings) | {"spark.driver.extraJavaOptions": " ".join(java)}
+        conf |= (_QUICK_CONF if small else {}) | jar_conf(settings) | settings.conf
         builder = SparkSession.builder.appName(app_name)
         for key, value in conf.items():
             builder = builder.config(key, value)
         log = Path(tempfile.mkstemp(prefix="vdr-spark-", suffix=".log")[1])  # readable by its owner only
         try:
-            with _one_fetches_jars(settings), _output_to(log):
+            with one_fetches_jars(conf), _output_to(log):
                 session = builder.getOrCreate()
         except PySparkRuntimeError as problem:
             raise EnvironmentProblem(_why_no_jvm(log)) from problem
         # From here on the log may quote rows. It has no name any more, so that nothing of it is left, however we end.
         log.unlink()
+        remember_jars(settings, (session.sparkContext.getConf().get("spark.jars") or "").split(","))
         return session
 
 
@@ -143,14 +180,13 @@ def _wire_conf(settings: SparkSettings, cluster: SparkConf) -> dict[str, str]:
     return {"spark.network.crypto.enabled": "true"} if settings.encryption and authenticated else {}
 
 
-def _machine_conf(settings: SparkSettings, log4j: Path) -> dict[str, str]:
+def _machine_conf(settings: SparkSettings) -> dict[str, str]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return {
         "spark.master": f"local[{cores}]",
         "spark.driver.memory": settings.driver_memory or _share_of_memory(),
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j.as_uri()}",
         "spark.sql.shuffle.partitions": str(max(8, 4 * cores)),
         # Delta replays a log in 50 partitions by default; ours are short.
         "spark.databricks.delta.snapshotPartitions": "2",
@@ -167,27 +203,6 @@ def _share_of_memory() -> str:
     except (ValueError, OSError):
         total = 6 << 30
     return f"{max(1, min(16, total // 3 >> 30))}g"
-
-
-def _jar_conf(settings: SparkSettings) -> dict[str, str]:
-    if settings.delta_jars == "provided":
-        return {}
-    if settings.delta_jars == "maven":
-        return {"spark.jars.packages": delta_package()}
-    missing = [jar for jar in settings.delta_jars if not Path(jar).is_file()]
-    if missing:
-        raise EnvironmentProblem(f"spark.delta_jars: there is no file {missing[0]}; name Delta's jar files")
-    return {"spark.jars": ",".join(settings.delta_jars)}
-
-
-def _one_fetches_jars(settings: SparkSettings) -> AbstractContextManager[None]:
-    """Let processes that may fetch jars start one after the other.
-
-    On a fresh machine two that start together would tear each other's downloads apart, and neither would have a JVM.
-    """
-    if settings.delta_jars != "maven":
-        return nullcontext()
-    return exclusive(str(Path(settings.conf.get("spark.jars.ivy", IVY)).expanduser() / "vdr-spark.lock"))
 
 
 def _require_java() -> None:
@@ -255,7 +270,20 @@ def side_channel_cautions(spark: SparkSession) -> list[str]:
             "Spark's shuffle files are not encrypted here, and they hold exact data: set spark.io.encryption.enabled, "
             "or let nobody but the operator read Spark's local folders."
         )
+    elif not _wire_is_safe(spark):
+        found.append(
+            "Spark sends the keys of its encrypted shuffle files to executors in the clear: set spark.authenticate and "
+            "spark.network.crypto.enabled (or spark.ssl.rpc.enabled), or let nobody else be on that network."
+        )
     return found
+
+
+def _wire_is_safe(spark: SparkSession) -> bool:
+    """Whether nobody can listen to what executors are told: all in one process, or encrypted."""
+    if (read_setting(spark, "spark.master") or "").startswith("local"):
+        return True
+    safe = ("spark.network.crypto.enabled", "spark.authenticate.enableSaslEncryption", "spark.ssl.rpc.enabled")
+    return any(read_setting(spark, key, "false") == "true" for key in safe)
 
 
 def require_local_paths(spark: SparkSession, *paths: str) -> None:

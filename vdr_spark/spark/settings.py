@@ -7,6 +7,8 @@ do without it is told, and refuses.
 from __future__ import annotations
 
 import logging
+import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from weakref import WeakKeyDictionary
@@ -65,3 +67,16 @@ def _caution(spark: SparkSession, keys: set[str]) -> None:
     for key in sorted(keys - said):
         said.add(key)
         logger.warning("This Spark does not let %s be set, so it stays as the platform has it.", key)
+
+
+def find_local_dirs(spark: SparkSession) -> list[str]:
+    """Return the folders of this machine that hold Spark's shuffle files; none where they are other machines'."""
+    if not (read_setting(spark, "spark.master") or "").startswith("local"):
+        return []
+    return choose_local_dirs(read_setting(spark, "spark.local.dir"))
+
+
+def choose_local_dirs(configured: str | None) -> list[str]:
+    """Return where a session of this machine keeps shuffle files: as the environment says, or a setting, or /tmp."""
+    named = os.environ.get("SPARK_LOCAL_DIRS") or configured or tempfile.gettempdir()
+    return [path for path in named.split(",") if path]

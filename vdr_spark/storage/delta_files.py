@@ -1,8 +1,7 @@
 """Delta tables without Spark: delta-rs reads the log, pyarrow the files.
 
 delta-rs' own way from a table to pyarrow needs pyarrow 16, so it is asked for the names of the files only. On a local
-disk nothing else is needed. In an object store the log is read with the credentials that delta-rs finds in the
-environment (AWS_ACCESS_KEY_ID, AZURE_STORAGE_ACCOUNT_NAME, ...), the files with those that fsspec finds; untested.
+disk nothing else is needed. In an object store log and files are read with the credentials of `storage.store_access`.
 """
 
 from __future__ import annotations
@@ -19,11 +18,13 @@ import numpy as np
 from fsspec.implementations.local import LocalFileSystem
 from numpy.typing import NDArray
 
-from vdr_spark.errors import DamagedTable, InvalidConfig
+from vdr_spark.errors import DamagedTable, OtherVersion
 from vdr_spark.storage.files import filesystem
 from vdr_spark.storage.locks import exclusive
 from vdr_spark.storage.paths import file_path
 from vdr_spark.storage.schemas import Table
+from vdr_spark.storage.store_access import rust_options
+from vdr_spark.storage.versions import require_known
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,14 +39,7 @@ _ROWS_PER_BATCH = 1 << 18
 
 def is_delta_table(path: str) -> bool:
     """Return whether a Delta table was committed at an absolute path or a URI."""
-    from deltalake.exceptions import TableNotFoundError
-
-    with naming_damage(path):
-        try:
-            with _open_table(file_path(path)):
-                return True
-        except TableNotFoundError:
-            return False
+    return find_properties(path) is not None
 
 
 def read_batches(path: str, columns: Sequence[str] | None = None, **partition: str) -> Iterator[pa.RecordBatch]:
@@ -58,11 +52,34 @@ def read_batches(path: str, columns: Sequence[str] | None = None, **partition: s
             yield from _read_file(file, columns)
 
 
-def read_rows(path: str) -> list[dict[str, Any]]:
-    """Return all rows of a small table, moments in UTC; none where there is no table."""
-    if not is_delta_table(path):
+def read_rows(path: str, table: Table) -> list[dict[str, Any]]:
+    """Return all rows of a small table, moments in UTC; none where there is no table.
+
+    Refused where it is newer than this software; columns that came after its version are None.
+    """
+    version = find_schema_version(path, table)
+    if version is None:
         return []
-    return [_to_utc(row) for batch in read_batches(path) for row in batch.to_pylist()]
+    lacking = dict.fromkeys(table.later_than(version))
+    return [lacking | to_utc(row) for batch in read_batches(path) for row in batch.to_pylist()]
+
+
+def find_schema_version(path: str, table: Table) -> int | None:
+    """Return a table's schema version; None where there is no table. Refused where this software does not know it."""
+    properties = find_properties(path)
+    return None if properties is None else require_known(path, table, properties)
+
+
+def find_properties(path: str) -> dict[str, str] | None:
+    """Return what Delta keeps of a table beside its columns; None where there is no table."""
+    from deltalake.exceptions import TableNotFoundError
+
+    with naming_damage(path):
+        try:
+            with open_log(file_path(path)) as table:
+                return dict(table.metadata().configuration)
+        except TableNotFoundError:
+            return None
 
 
 def list_files(path: str, **partition: str) -> list[str]:
@@ -94,7 +111,8 @@ def append_files_once(
     from deltalake import CommitProperties, Transaction
     from deltalake.transaction import AddAction, RemoveAction
 
-    with exclusive(f"{path}.lock"), _open_table(path) as opened:
+    with exclusive(f"{path}.lock"), open_log(path) as opened:
+        require_known(path, table, opened.metadata().configuration)
         _require_columns(path, opened, table)
         if opened.transaction_version(transaction) is not None:
             return
@@ -114,7 +132,7 @@ def _require_columns(path: str, opened: DeltaTable, table: Table) -> None:
     found = {field.name: str(field.type.type) for field in opened.schema().fields if hasattr(field.type, "type")}
     wanted = {name: kinds.get(kind, kind.lower()) for name, kind, _ in table.columns}
     if found != wanted:
-        raise InvalidConfig(
+        raise OtherVersion(
             f"{path} has the columns of another version of this software. Move the tables `cells` and `releases` away "
             "and run `vdr publish` again: it writes the release anew, at no cost in privacy"
         )
@@ -136,10 +154,10 @@ def column_values(batch: pa.RecordBatch, name: str, kind: type[Number]) -> NDArr
     if not column.null_count:
         return values
     valid = np.unpackbits(np.frombuffer(validity, dtype=np.uint8), bitorder="little")[rows].astype(bool)
-    return np.where(valid, values, np.nan)
+    return np.where(valid, values, kind(np.nan))
 
 
-def _to_utc(row: dict[str, Any]) -> dict[str, Any]:
+def to_utc(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row with its moments in UTC, which is what a moment without a zone means in Spark's files."""
     moments = {name: value for name, value in row.items() if isinstance(value, datetime)}
     return row | {
@@ -166,7 +184,7 @@ def naming_damage(path: str) -> Iterator[None]:
 def _files(path: str, partition: dict[str, str]) -> list[str]:
     """Return where the files of the table's newest version are, those of other partitions left out."""
     path = file_path(path)
-    with _open_table(path) as table:
+    with open_log(path) as table:
         needed = table.protocol().min_reader_version
         if needed > _READER_VERSION:
             raise DamagedTable(
@@ -183,20 +201,27 @@ def _files(path: str, partition: dict[str, str]) -> list[str]:
 
 
 @contextmanager
-def _open_table(path: str) -> Iterator[DeltaTable]:
-    """Open a table for its log. delta-rs decodes `%41` in a folder's name, and takes `\\` for `/`.
+def open_log(path: str) -> Iterator[DeltaTable]:
+    """Open a table for its log."""
+    from deltalake import DeltaTable
+
+    with plain_name(path) as plain:
+        yield DeltaTable(plain, storage_options=rust_options(plain) or None)
+
+
+@contextmanager
+def plain_name(path: str) -> Iterator[str]:
+    """Yield a name by which delta-rs finds the log of a table. It decodes `%41` in a folder's name, takes `\\` for `/`.
 
     So a folder of such a name is shown to it under a plain one; where the files are is ours to say anyway.
     """
-    from deltalake import DeltaTable
-
     if "://" in path or not set(path) & set("%\\"):
-        yield DeltaTable(path)
+        yield path
         return
     with tempfile.TemporaryDirectory() as plain:
         if os.path.isdir(f"{path}/_delta_log"):
             os.symlink(f"{path}/_delta_log", f"{plain}/_delta_log")
-        yield DeltaTable(plain)
+        yield plain
 
 
 @contextmanager

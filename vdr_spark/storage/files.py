@@ -9,7 +9,9 @@ from typing import Any
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
+from vdr_spark.errors import EnvironmentProblem
 from vdr_spark.storage.paths import file_path
+from vdr_spark.storage.store_access import fsspec_options
 
 # Hadoop's names of object stores, and what fsspec calls the same stores.
 _FSSPEC_SCHEMES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfs", "wasb": "abfs"}
@@ -20,7 +22,13 @@ def filesystem(path: str) -> tuple[fsspec.AbstractFileSystem, str]:
     path = file_path(path)
     scheme, separator, rest = path.partition("://")
     known = f"{_FSSPEC_SCHEMES.get(scheme, scheme)}{separator}{rest}" if separator else path
-    return fsspec.core.url_to_fs(known)  # type: ignore[no-any-return]
+    try:
+        return fsspec.core.url_to_fs(known, **fsspec_options(known))  # type: ignore[no-any-return]
+    except ImportError as problem:
+        raise EnvironmentProblem(
+            f"{path} is in a store that Python reaches by a package of its own, which is not installed ({problem}); "
+            "for S3 run: pip install vdr-spark[stores]"
+        ) from problem
 
 
 def exists(path: str) -> bool:

@@ -1,7 +1,7 @@
-"""Mutual exclusion between processes of one machine.
+"""Mutual exclusion between processes: a lock file on a disk, a lease in an object store.
 
-Most object stores give Delta an atomic commit (S3 only with Delta's DynamoDB log store). A local disk does not give it
-across processes, so whatever must not happen twice at once there is done while holding a lock file.
+A local disk gives Delta no atomic commit across processes, so whatever must not happen twice at once there is done
+while holding a lock file. In a store a lease stands for it (`storage.leases`), and commits are conditional puts.
 """
 
 from __future__ import annotations
@@ -12,23 +12,26 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from vdr_spark.errors import EnvironmentProblem, VdrError
-from vdr_spark.storage.paths import holds_locks
+from vdr_spark.errors import Busy, EnvironmentProblem
+from vdr_spark.storage.conditional_put import StoreFolder, find_proven_folder
+from vdr_spark.storage.leases import holding
+from vdr_spark.storage.paths import holds_locks, is_local
 
 _FOR_EVER = -1
 
 
-class Busy(VdrError):
-    """Another process is doing the same thing right now."""
-
-
 @contextmanager
 def exclusive(path: str | None, busy: str | None = None) -> Iterator[None]:
-    """Hold the lock file `path`; wait for it, or raise `Busy(busy)` where a sentence is given.
+    """Hold the lock file `path`, or the lease of that name; wait for it, or raise `Busy(busy)` if a sentence is given.
 
-    The kernel lets go of it when the process dies, however it dies. Without a path, or where a lock would not
-    hold, nothing is locked.
+    The kernel lets go of a lock when the process dies, however it dies; a lease runs out. Without a path, or where
+    neither would hold, nothing is locked: a person said that there is no second process (`single_writer`).
     """
+    folder = None if path is None or is_local(path) else find_proven_folder(path)
+    if isinstance(folder, StoreFolder):
+        with holding(folder, busy):
+            yield
+        return
     if path is None or not holds_locks(path):
         yield
         return

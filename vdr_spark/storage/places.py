@@ -13,11 +13,12 @@ from vdr_spark.storage.paths import absolute
 class OutputFolder:
     """The output folder of a configuration; paths only, nothing is looked up.
 
-    tables/      Delta: cells, releases, noisy_slices, and the ledger unless it has a place of its own; none of these
-                 where the tables have names in a schema
+    tables/      Delta: cells, pyramid, releases, withdrawals, noisy_slices, and the ledger unless it has a place of its
+                 own; none of these where the tables have names in a schema
     work/        what one stage leaves for the next, one folder per release; all of it made from noisy counts
     statements/  the privacy statement of every release, as JSON and as a page
     pictures/    plotted from the release alone
+    runs/        one folder per run of a command: settings, versions, timings, log lines; for the operator only
     evaluation/  compared with the truth, by the `evaluate` command only; no part of any release
     """
 
@@ -52,6 +53,10 @@ class OutputFolder:
     def statement(self, release_id: str, kind: str) -> str:
         """Return the path of a release's privacy statement: `json`, or `html`, the page."""
         return self._path("statements", f"{release_id}.{kind}")
+
+    def run(self, name: str) -> RunFolder:
+        """Return the folder that one run of a command leaves for the operator."""
+        return RunFolder(self._path("runs", name))
 
     def picture(self, name: str) -> str:
         return self._path("pictures", name)
@@ -97,6 +102,23 @@ class ReleaseFolder:
     def network(self, model: str) -> str:
         """Return the folder that keeps the training of a network."""
         return posixpath.join(self.root, model)
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """What a run leaves for the operator; paths only."""
+
+    root: str
+
+    @property
+    def facts(self) -> str:
+        """What was asked, with which versions, how long it took, how it ended."""
+        return posixpath.join(self.root, "run.json")
+
+    @property
+    def log(self) -> str:
+        """Its log lines, a JSON object each."""
+        return posixpath.join(self.root, "log.jsonl")
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+VERSION_PROPERTY = "vdr.schema_version"
+"""The table property that says which version of its columns a table has; a table without it is of version 1."""
+
 
 @dataclass(frozen=True)
 class Table:
     """One table: columns as (name, type, comment), CHECK constraints by name, what its files are split by.
 
-    A column is NOT NULL unless it is listed as optional, where a table has such a list.
+    A column is NOT NULL unless it is listed as optional, where a table has such a list. `version` goes up with every
+    change of the columns or of what they mean, `later` says with which version a column came that was not there from
+    the first; `storage.versions` says what becomes of tables of other versions.
     """
 
     name: str
@@ -18,6 +23,14 @@ class Table:
     constraints: dict[str, str]
     partition: str | None = None
     optional: tuple[str, ...] | None = None  # None: all of them
+    version: int = 1
+    later: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """What Delta keeps of the table beside its columns: append-only, its rules, its version."""
+        rules = {f"delta.constraints.{rule}": text for rule, text in self.constraints.items()}
+        return {"delta.appendOnly": "true", **rules, VERSION_PROPERTY: str(self.version)}
 
     @property
     def names(self) -> list[str]:
@@ -27,6 +40,10 @@ class Table:
     def schema(self) -> str:
         """The columns as Spark's DDL writes them."""
         return ", ".join(f"{name} {kind}{self.rule(name)}" for name, kind, _ in self.columns)
+
+    def later_than(self, version: int) -> list[str]:
+        """Return the columns that came after a version, and may be missing from a table of it."""
+        return [name for name, since in self.later if since > version]
 
     def rule(self, column: str) -> str:
         """Return what DDL says after a column's type: that it is never null, or nothing."""
@@ -135,6 +152,21 @@ RELEASES = Table(
         ("ledger_entry_hash", "STRING", "its hash: a ledger that was replaced does not have it"),
     ),
     {"positive_gamma": "gamma > 0"},
+    version=2,
+    later=(("released_total", 2), ("sum_deviation", 2), ("total_deviation", 2)),
+)
+
+WITHDRAWALS = Table(
+    "withdrawals",
+    "One row per release that was withdrawn. Its rows in `releases` and `cells` stay, and are not to be used any more.",
+    (
+        ("release_id", "STRING", "the release, as in `releases`"),
+        ("withdrawn_at", "TIMESTAMP", "when"),
+        ("reason", "STRING", "why, for those who used it"),
+        ("code_version", "STRING", "of vdr-spark"),
+    ),
+    {"reason_given": "trim(reason) <> ''"},
+    optional=(),
 )
 
 CELLS = Table(
@@ -158,6 +190,33 @@ CELLS = Table(
     },
     partition="release_id",
     optional=("deviation",),
+    version=2,  # before: perhaps counts and deviations in DOUBLE, and all columns nullable
 )
 
-TABLE_NAMES = tuple(table.name for table in (LEDGER, NOISY_SLICES, RELEASES, CELLS))
+PYRAMID = Table(
+    "pyramid",
+    "Sums of released cells over squares of cells and over days, equal to the cells to the last digit.",
+    (
+        ("release_id", "STRING", "see `releases`"),
+        ("factor", "INT", "cells along each side of the square; at the northern and eastern edge there may be fewer"),
+        ("slices", "INT", "slices summed: 1, or those of a day in the release's zone"),
+        ("slice", "INT", "number of the first of them"),
+        ("slice_start", "TIMESTAMP", "when it begins, an instant"),
+        ("y", "INT", "row of the square, from the south; its first row of cells is y * factor"),
+        ("x", "INT", "column of the square, from the west; its first column of cells is x * factor"),
+        ("lat", "DOUBLE", "latitude of the centre of what it holds of the grid, degrees"),
+        ("lon", "DOUBLE", "longitude of the centre of what it holds of the grid, degrees"),
+        ("count", "DOUBLE", "estimated number of pings: the exact sum of its cells"),
+        ("variance", "DOUBLE", "sum of its cells' squared deviations; no error bar: errors of cells are alike"),
+        ("deviation", "FLOAT", "error bar of the sum, one standard deviation, by `releases.sum_errors`"),
+        ("protected", "BOOLEAN", "false: made with a test seed, protects nobody"),
+    ),
+    {
+        "block_number": "factor >= 1 AND slices >= 1 AND slice >= 0 AND y >= 0 AND x >= 0",
+        "sane_deviation": "deviation IS NULL OR deviation >= 0",
+    },
+    partition="release_id",
+    optional=("variance", "deviation"),
+)
+
+TABLE_NAMES = tuple(table.name for table in (LEDGER, NOISY_SLICES, RELEASES, CELLS, PYRAMID, WITHDRAWALS))

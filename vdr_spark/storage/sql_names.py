@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 
-def quote_name(name: str) -> str:
-    """Return one part of a name, quoted: whatever is in it, it stays one name."""
-    return "`" + name.replace("`", "``") + "`"
+def quote_name(name: str, mark: str = "`") -> str:
+    """Return one part of a name, quoted: whatever is in it, it stays one name. Other engines take another mark."""
+    return mark + name.replace(mark, 2 * mark) + mark
 
 
 def quote_full_name(name: str) -> str:
@@ -13,7 +13,9 @@ def quote_full_name(name: str) -> str:
     return ".".join(quote_name(part) for part in name.split("."))
 
 
-def quote_text(text: str) -> str:
+def quote_text(text: str, backslashes: bool = True) -> str:
     """Return a string literal. Backslashes, because Spark before 4 does not take two quotes for one."""
+    if not backslashes:
+        return "'" + text.replace("'", "''") + "'"
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"

@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampType
 
-from vdr_spark.errors import InvalidConfig
+from vdr_spark.errors import DamagedTable, InvalidConfig
 from vdr_spark.spark_versions import condition_of
+from vdr_spark.storage import delta_files
 from vdr_spark.storage.catalog import CatalogTable, Place
 from vdr_spark.storage.delta_log import remove_log_without_commit
-from vdr_spark.storage.paths import absolute, holds_locks
-from vdr_spark.storage.schemas import Table
+from vdr_spark.storage.locks import exclusive
+from vdr_spark.storage.paths import absolute, holds_locks, is_local
+from vdr_spark.storage.schemas import VERSION_PROPERTY, Table
 from vdr_spark.storage.sql_names import quote_name, quote_text
+from vdr_spark.storage.store_log import LiveFile, StoreLog, open_log_to_write
+from vdr_spark.storage.versions import find_missing, require_known
 
 # What Spark and Delta say of a place without a Delta table.
 _NO_TABLE = ("PATH_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST")
 
 
 def create_if_missing(spark: SparkSession, place: Place, table: Table) -> None:
-    """Make an append-only table with its comments and constraints, unless it is there."""
+    """Make an append-only table with its comments and constraints; one that is there is brought up to date."""
+    if (log := open_log_to_write(place)) is not None:
+        log.create(table)
+        return
     if is_delta_table(spark, place):
+        migrate(spark, place, table)
         return
     if isinstance(place, str):
         remove_log_without_commit(place)
     try:
-        spark.sql(_creation(f"delta.{quote_name(place)}" if isinstance(place, str) else place.quoted, table))
+        spark.sql(_creation(_quote(place), table))
     except AnalysisException as problem:
         remedy = "choose another place for it" if isinstance(place, str) else "name a schema that exists and is yours"
         reason = condition_of(problem) or "no reason given"
@@ -43,9 +54,7 @@ def _creation(name: str, table: Table) -> str:
     columns = ", ".join(
         f"{column} {kind}{table.rule(column)} COMMENT {quote_text(said)}" for column, kind, said in table.columns
     )
-    properties = {"delta.appendOnly": "true"}
-    properties |= {f"delta.constraints.{rule}": text for rule, text in table.constraints.items()}
-    listed = ", ".join(f"{quote_text(key)} = {quote_text(value)}" for key, value in properties.items())
+    listed = ", ".join(f"{quote_text(key)} = {quote_text(value)}" for key, value in table.properties.items())
     partition = f" PARTITIONED BY ({table.partition})" if table.partition else ""
     return (
         f"CREATE TABLE IF NOT EXISTS {name} ({columns}) USING delta{partition} "
@@ -53,12 +62,62 @@ def _creation(name: str, table: Table) -> str:
     )
 
 
+def _quote(place: Place) -> str:
+    """Return a table as SQL names it."""
+    return f"delta.{quote_name(place)}" if isinstance(place, str) else place.quoted
+
+
+def migrate(spark: SparkSession, place: Place, table: Table) -> list[str] | None:
+    """Bring a table that exists up to date in place; return the columns that it lacked, None where it was up to date.
+
+    Refused where it is newer than this software, or is not brought there by adding columns. A run that is killed in
+    between is simply run again: the version is told last.
+    """
+    version = find_schema_version(spark, place, table)
+    if version == table.version:
+        return None
+    found = {field.name: field.dataType.simpleString() for field in _load(spark, place).schema}
+    missing = find_missing(place, table, version, found)
+    if missing:
+        added = ", ".join(f"{quote_name(name)} {kind} COMMENT {quote_text(said)}" for name, kind, said in missing)
+        spark.sql(f"ALTER TABLE {_quote(place)} ADD COLUMNS ({added})")
+    told = f"{quote_text(VERSION_PROPERTY)} = {quote_text(str(table.version))}"
+    spark.sql(f"ALTER TABLE {_quote(place)} SET TBLPROPERTIES ({told})")
+    return [name for name, _, _ in missing]
+
+
+def find_schema_version(spark: SparkSession, place: Place, table: Table) -> int:
+    """Return the schema version of a table that exists; refused where this software does not know it."""
+    if isinstance(place, str) and is_local(place):
+        with suppress(DamagedTable):  # without Spark, which takes longer to ask; in doubt it is asked
+            version = delta_files.find_schema_version(place, table)
+            if version is not None:
+                return version
+    listed = spark.sql(f"SHOW TBLPROPERTIES {_quote(place)}").collect()
+    return require_known(place, table, {row["key"]: row["value"] for row in listed})
+
+
+@contextmanager
+def only_writer(spark: SparkSession, place: Place) -> Iterator[None]:
+    """Keep other processes from writing a table, where its files are on a disk of this machine.
+
+    Delta's commits by Spark are not exclusive there: of two at one moment, one could be lost.
+    """
+    folder = find_folder(spark, place)
+    with exclusive(None if folder is None else f"{folder}.lock"):
+        yield
+
+
 def append_once(frame: DataFrame, place: Place, table: Table, transaction: str, version: int = 1) -> None:
     """Append in one atomic commit; another append under the same transaction name and version changes nothing.
 
     Delta keeps name and version in the table's log, so this holds after any crash and between processes. Of two that
-    try at the same moment, the later one gets an exception that `spark_errors.is_conflict` knows.
+    try at the same moment, the later one gets an exception that `spark_errors.is_conflict` knows; in a store that keeps
+    a second writer out it hears nothing, and what it wrote is removed.
     """
+    if (log := open_log_to_write(place)) is not None:
+        _append_to_store(frame, log, table, transaction, version)
+        return
     writer = frame.write.format("delta").mode("append")
     writer = writer.option("txnAppId", transaction).option("txnVersion", version)
     if table.partition:
@@ -67,6 +126,32 @@ def append_once(frame: DataFrame, place: Place, table: Table, transaction: str, 
         writer.save(place)
     else:
         writer.saveAsTable(place.quoted)
+
+
+def _append_to_store(frame: DataFrame, log: StoreLog, table: Table, transaction: str, version: int) -> None:
+    if log.has(transaction, version):
+        return
+    files = stage_files(frame, log, uuid4().hex, table.partition)
+    if not log.append_once(files, transaction, version):
+        log.folder.remove(*(file.path for file in files))
+
+
+def stage_files(frame: DataFrame, log: StoreLog, folder: str, partition: str | None = None) -> list[LiveFile]:
+    """Evaluate a frame once into files of a new folder of a table in a store; none of them is live before a commit."""
+    writer = frame.write
+    if partition is not None:
+        writer = writer.partitionBy(partition)
+    writer.parquet(f"{log.place}/{folder}")
+    return find_staged(log, folder)
+
+
+def find_staged(log: StoreLog, folder: str) -> list[LiveFile]:
+    """Return the files of rows in a folder of a table; not what tasks left that did not finish, or came too late."""
+    return [
+        LiveFile(found.name, found.size, found.modified_ms)
+        for found in log.folder.find(folder)
+        if found.name.endswith(".parquet") and not any(part.startswith(("_", ".")) for part in found.name.split("/"))
+    ]
 
 
 def read_rows(frame: DataFrame) -> list[dict[str, Any]]:
@@ -81,13 +166,20 @@ def _to_instant(micros: int | None) -> datetime | None:
     return None if micros is None else datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
 
 
-def read_table(spark: SparkSession, place: Place) -> DataFrame | None:
+def read_table(spark: SparkSession, place: Place, table: Table) -> DataFrame | None:
     """Return a table; None where it does not exist yet."""
-    return open_table(spark, place) if is_delta_table(spark, place) else None
+    return open_table(spark, place, table) if is_delta_table(spark, place) else None
 
 
-def open_table(spark: SparkSession, place: Place) -> DataFrame:
-    """Return a table that exists."""
+def open_table(spark: SparkSession, place: Place, table: Table) -> DataFrame:
+    """Return a table that exists. Refused where it is newer than this software; what came after its version is null."""
+    frame, later = _load(spark, place), table.later_than(find_schema_version(spark, place, table))
+    found = set(frame.columns) if later else set()
+    lacking = {name: F.lit(None).cast(kind) for name, kind, _ in table.columns if name in later and name not in found}
+    return frame.withColumns(lacking) if lacking else frame
+
+
+def _load(spark: SparkSession, place: Place) -> DataFrame:
     return spark.read.format("delta").load(place) if isinstance(place, str) else spark.table(place.quoted)
 
 
@@ -131,5 +223,5 @@ def _describe(spark: SparkSession, place: CatalogTable) -> dict[str, Any]:
 
 def read_partition(spark: SparkSession, place: Place, table: Table, value: str) -> DataFrame | None:
     """Return the rows of one draw or release; None where the table does not exist yet."""
-    rows = read_table(spark, place)
+    rows = read_table(spark, place, table)
     return None if rows is None else rows.where(F.col(table.partition or table.names[0]) == value)

@@ -65,11 +65,12 @@ def write_synthetic(spark: SparkSession, config: ReleaseConfig, grid: Grid) -> b
     was not written by this function and from these settings is refused, and stays as it is. Returns False
     where the pings were there and nothing was done.
     """
+    if is_complete(config, grid):
+        return False
     settings = _require_synth(config)
     assert config.input.path is not None
     path, recipe = absolute(config.input.path), _recipe(settings, grid)
-    if _is_complete(path, recipe):
-        return False
+    _remove_parts(path)
     write_json(posixpath.join(path, _MARKER), recipe)
     # 64-bit microseconds: Spark's default, INT96, is deprecated and takes every reader longer.
     with settings_of_spark(spark, {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}):
@@ -106,8 +107,11 @@ def _recipe(settings: SynthSettings, grid: Grid) -> dict[str, object]:
     return {"synth": settings.model_dump(mode="json"), "box": box, "period": period, "cells": cells}
 
 
-def _is_complete(path: str, recipe: dict[str, object]) -> bool:
-    """Tell whether the pings are there. If not, the path is left free of everything but our own marker."""
+def is_complete(config: ReleaseConfig, grid: Grid) -> bool:
+    """Tell whether the pings that a configuration describes are there; what lies there in their stead is refused."""
+    settings = _require_synth(config)
+    assert config.input.path is not None
+    path, recipe = absolute(config.input.path), _recipe(settings, grid)
     if not exists(path):
         return False
     fs, inside = filesystem(path)
@@ -124,9 +128,14 @@ def _is_complete(path: str, recipe: dict[str, object]) -> bool:
             f"input.path: {path} was generated from other settings (see {_MARKER} in it), and is left alone; "
             "choose another input.path, or remove that folder"
         )
-    if "_SUCCESS" in names:
-        return True
-    for name in names:
+    return "_SUCCESS" in names
+
+
+def _remove_parts(path: str) -> None:
+    """Leave the path free of everything but our own marker: of what a killed run wrote."""
+    if not exists(path):
+        return
+    fs, inside = filesystem(path)
+    for name in [posixpath.basename(entry.rstrip("/")) for entry in fs.ls(inside, detail=False)]:
         if name.startswith(("part-", ".part-", "_temporary")):
             fs.rm(posixpath.join(inside, name), recursive=True)
-    return False

@@ -50,18 +50,24 @@ def arm(name: str, when: str, function: str, call: int, about: str, then: str) -
 class _OnImport:
     def __init__(self, module: str, action: Callable[[ModuleType], None]):
         self._module, self._action = module, action
+        self._is_looking = False
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> object:  # noqa: ARG002
-        if name != self._module:
+        if name != self._module or self._is_looking:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
+        self._is_looking = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self._is_looking = False
         assert spec is not None
         assert spec.loader is not None
         execute = spec.loader.exec_module
 
         def execute_and_act(module: ModuleType) -> None:
             execute(module)
+            if self in sys.meta_path:  # until it is imported: others may only look for it, as the preflight does
+                sys.meta_path.remove(self)
             self._action(module)
 
         spec.loader.exec_module = execute_and_act  # type: ignore[method-assign]
@@ -76,7 +82,7 @@ def _count(name: str) -> int:
 
 
 def _strike(name: str, then: str) -> None:
-    Path(os.environ[MARKS], name).touch()
+    Path(os.environ[MARKS], name).write_text(str(os.getpid()))
     if then == "kill":
         os.killpg(int(os.environ[GROUP]), signal.SIGKILL)
         os.killpg(os.getpgid(0), signal.SIGKILL)  # Spark's Python workers have a group of their own

@@ -148,7 +148,7 @@ class _Classes:
 
     @property
     def number(self) -> int:
-        return _BUSY + self.edges.shape[1] + 1
+        return _BUSY + int(self.edges.shape[1]) + 1
 
     def of_slice(self, t: int, prior: Image) -> NDArray[np.int8]:
         """Return the class of each cell of slice t. (M, M)"""

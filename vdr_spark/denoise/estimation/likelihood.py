@@ -61,7 +61,8 @@ class Axis:
     def places(self, noisy: Slices) -> Integers:
         """Return the places of noisy counts, in any shape, rounded."""
         steps = np.rint(np.clip(noisy / np.float32(self.step), -self.below, self.largest))
-        return steps.astype(np.int64) + self.below
+        places: Integers = steps.astype(np.int64) + self.below
+        return places
 
     def is_beyond(self, noisy: Slices) -> Mask:
         """Return which counts are larger than the last place: so far above the noise that nothing is to be gained."""

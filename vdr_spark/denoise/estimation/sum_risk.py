@@ -53,8 +53,7 @@ def judge_sums(twins: Twins, noise: Noise) -> SumRisks:
             risks[judged.level] = risk
             variance = _AT_PINGS[judged.level.side] * risk + _CAUTION * unknown
             spreads.append(Spread(judged.level.side, number, judged.spread(variance)))
-    whole = noise.deviation * np.sqrt(twins.first.noisy.size * min(variance, 1.0))  # by the largest blocks, judged last
-    return SumRisks(SumErrors(noise.deviation, tuple(spreads), float(whole)), risks)
+    return SumRisks(SumErrors(noise.deviation, tuple(spreads)), risks)
 
 
 @dataclass(frozen=True)

@@ -166,7 +166,7 @@ class Features:
         """Return the mean of the slices `step` before and after, as busy as this one; of one, where only one is."""
         both = [s for s in (t - step, t + step) if 0 <= s < len(self._noisy)]
         activity = self._others.activity
-        near: Image = np.mean([self._noisy[s] * (activity[t] / activity[s]) for s in both], axis=0)
+        near: Image = np.mean([self._noisy[s] * np.float32(activity[t] / activity[s]) for s in both], axis=0)
         return near
 
     def _combine(self, width: float) -> tuple[Slices, Floats]:

@@ -107,4 +107,5 @@ def _learn_priors(classes: Integers, likelihood: Floats, number: int) -> Floats:
             posterior = members * prior
             posterior /= posterior.sum(axis=1, keepdims=True)
             prior[:] = posterior.mean(axis=0)
-    return (1 - _SPARE) * priors + _SPARE / likelihood.shape[1]
+    smoothed: Floats = (1 - _SPARE) * priors + _SPARE / likelihood.shape[1]
+    return smoothed

@@ -158,7 +158,7 @@ def _no_moments() -> dict[Group, _Moments]:
 
 def _precision(expected: Image, noise_variance: float) -> Image:
     """Return how well it is known what a cell misses, of which so much is expected. (cells,)"""
-    precision: Image = 1 / (noise_variance + expected + expected**2 / _DISPERSION + 1e-9)
+    precision: Image = np.reciprocal(noise_variance + expected + expected**2 / _DISPERSION + 1e-9)
     return precision
 
 

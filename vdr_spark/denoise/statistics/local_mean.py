@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 from scipy.ndimage import gaussian_filter, gaussian_filter1d
 
 from vdr_spark.arrays import Floats, Image
 
+_Cells = TypeVar("_Cells", Image, Floats)
 
-def local_mean(image: Image, width: float) -> Image:
+
+def local_mean(image: _Cells, width: float) -> _Cells:
     """Return the mean around every cell, itself included; the image itself at width 0. (M, M)"""
-    mean: Image = gaussian_filter(image, width, mode="nearest") if width else image
+    mean: _Cells = gaussian_filter(image, width, mode="nearest") if width else image
     return mean
 
 
@@ -25,8 +28,7 @@ def wide_local_mean(image: Image, width: float) -> Image:
     if not width:
         return image
     rows, columns = (_mirrored_weights(side, width).astype(np.float32) for side in image.shape)
-    mean: Image = rows @ image @ columns.T
-    return mean
+    return (rows @ image @ columns.T).astype(np.float32, copy=False)
 
 
 def wide_local_mean_excluding_self(image: Image, width: float) -> Image:

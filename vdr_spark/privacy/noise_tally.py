@@ -1,4 +1,7 @@
-"""Tallies of noisy counts, made on Spark and added up: what the noise check needs to know of a tensor."""
+"""Tallies of noisy counts, made on Spark and added up: what the noise check needs to know of a tensor.
+
+Here and not in the audit's room, because Spark's Python workers import it: they may have NumPy and pyarrow only.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,16 @@ import json
 from collections.abc import Iterable, Iterator
 from functools import reduce
 from operator import add
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
 
 from vdr_spark.privacy.noise_check import NoiseCheck, Tally
 from vdr_spark.workers import ArrowTask, in_worker
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 def tally_noise(rows: DataFrame, check: NoiseCheck) -> Tally:

@@ -1,0 +1,109 @@
+"""Delta's log by conditional puts: a commit number is given out once, and Spark reads what we wrote."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.storage.folders import log_on_disk
+from vdr_spark.errors import DamagedTable
+from vdr_spark.storage.delta_schema import describe_table
+from vdr_spark.storage.schemas import CELLS, LEDGER, NOISY_SLICES, RELEASES, Table
+from vdr_spark.storage.store_log import LiveFile, StoreLog, open_log, open_log_to_write
+from vdr_spark.storage.tables import create_if_missing, find_staged, open_table, stage_files
+
+
+def write_file(log: StoreLog, name: str, slices: list[int]) -> LiveFile:
+    target = Path(log.place, name)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    counts = pa.array([[1, 2]] * len(slices), pa.list_(pa.int64()))
+    ones, true = pa.array([1] * len(slices)), pa.array([True] * len(slices))
+    columns = {"slice": pa.array(slices, pa.int32()), "counts": counts, "units_per_ping": ones, "protected": true}
+    pq.write_table(pa.table(columns), target)
+    return LiveFile(name, target.stat().st_size, 0)
+
+
+def test_a_commit_is_made_once(tmp_path: Path) -> None:
+    logs = [log_on_disk(tmp_path / "table") for _ in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda log: log.commit(0, describe_table(NOISY_SLICES), "x"), logs)).count(True) == 1
+        for number in range(1, 10):
+            assert list(pool.map(lambda log, n=number: log.commit(n, [], "x"), logs)).count(True) == 1
+    assert logs[0].version() == 9
+
+
+def test_files_become_live_once_whoever_comes_between(tmp_path: Path) -> None:
+    mine, others = log_on_disk(tmp_path / "table"), log_on_disk(tmp_path / "table")
+    assert mine.version() is None
+    assert not mine.has("draw:a")
+    mine.create(NOISY_SLICES)
+    others.create(NOISY_SLICES)
+    assert mine.version() == 0
+    assert others.append_once([write_file(others, "draw_id=b/b.parquet", [0])], "draw:b")
+    assert mine.append_once([write_file(mine, "draw_id=a/x/a.parquet", [0])], "draw:a")
+    assert not others.append_once([write_file(others, "draw_id=a/y/a.parquet", [0])], "draw:a")
+    assert mine.version() == 2
+    assert mine.live_files() == ["draw_id=a/x/a.parquet", "draw_id=b/b.parquet"]
+
+
+def test_eight_at_once_lose_nothing(tmp_path: Path) -> None:
+    log_on_disk(tmp_path / "table").create(NOISY_SLICES)
+
+    def append(number: int) -> bool:
+        log = log_on_disk(tmp_path / "table")
+        return log.append_once([write_file(log, f"draw_id={number}/a.parquet", [0])], f"draw:{number}")
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(append, range(8)))
+    log = log_on_disk(tmp_path / "table")
+    assert log.version() == 8
+    assert len(log.live_files()) == 8
+
+
+@pytest.mark.parametrize("place", ["/a/b", "hdfs://name/x", "memory://x"])
+def test_elsewhere_spark_commits(place: str) -> None:
+    assert open_log(place) is None
+    assert open_log_to_write(place) is None
+
+
+@pytest.mark.parametrize("table", [LEDGER, NOISY_SLICES, RELEASES, CELLS], ids=lambda table: table.name)
+def test_a_table_is_made_as_spark_makes_it(spark: SparkSession, tmp_path: Path, table: Table) -> None:
+    create_if_missing(spark, f"{tmp_path}/{table.name}", table)
+    log = Path(tmp_path, table.name, "_delta_log/00000000000000000000.json").read_text().splitlines()
+    made = {name: action for line in log for name, action in json.loads(line).items() if name != "commitInfo"}
+    ours = {name: action for line in describe_table(table) for name, action in line.items()}
+    for metadata in (made["metaData"], ours["metaData"]):
+        del metadata["id"], metadata["createdTime"]
+        metadata["schemaString"] = json.loads(metadata["schemaString"])
+    assert ours == made
+
+
+def test_spark_writes_aside_and_reads_what_was_committed(spark: SparkSession, tmp_path: Path) -> None:
+    log = log_on_disk(tmp_path / "table")
+    log.create(NOISY_SLICES)
+    rows = [(0, [1, 2], 1, True), (1, [3, 4], 1, True)]
+    frame = spark.createDataFrame(rows, "slice INT, counts ARRAY<BIGINT>, units_per_ping BIGINT, protected BOOLEAN")
+    files = stage_files(frame, log, "draw_id=a/first")
+    assert open_table(spark, log.place, NOISY_SLICES).count() == 0
+    Path(log.place, "draw_id=a/first/_temporary").mkdir()
+    Path(log.place, "draw_id=a/first/_temporary/late.parquet").write_text("of a task that came too late")
+    assert find_staged(log, "draw_id=a/first") == files
+    log.append_once(files, "draw:a")
+    found = open_table(spark, log.place, NOISY_SLICES).orderBy("slice").collect()
+    assert [(row.draw_id, row.slice, row.counts) for row in found] == [("a", 0, [1, 2]), ("a", 1, [3, 4])]
+
+
+def test_a_table_that_was_given_other_features_is_not_written(tmp_path: Path) -> None:
+    log = log_on_disk(tmp_path / "table")
+    log.create(NOISY_SLICES)
+    features = ["appendOnly", "checkConstraints", "inCommitTimestamp"]
+    protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": features}
+    log.commit(1, [{"protocol": protocol}], "UPGRADE PROTOCOL")
+    with pytest.raises(DamagedTable, match="now asks for more \\(inCommitTimestamp\\)"):
+        log_on_disk(tmp_path / "table").append_once([], "draw:a")

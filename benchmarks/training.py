@@ -32,6 +32,7 @@ from vdr_spark.denoise.petastorm_reader import read_slices
 from vdr_spark.denoise.priors.reconstruction import autoencoder_prior, validation_slices
 from vdr_spark.grid import Box, Grid
 from vdr_spark.privacy.mechanism import Noise, build_mechanism
+from vdr_spark.storage.slice_bytes import encode_slice
 
 NOISE = Noise(build_mechanism("discrete_laplace", sensitivity=55, epsilon=Fraction(6)))  # Houston's
 
@@ -100,8 +101,7 @@ def _store(grid: Grid, folder: Path) -> str:
 
     def row(number: int) -> pa.Table:
         values: NDArray[np.int64] = random.poisson(city) + np.rint(random.laplace(scale=NOISE.scale, size=city.shape))
-        columns = [pa.array([number], pa.int32()), pa.array([values.astype(np.int64)], pa.list_(pa.int64()))]
-        return pa.table(columns, names=["slice", "values"])
+        return pa.Table.from_batches([encode_slice(number, values.astype(np.int64))])
 
     path = folder / "noisy.parquet"
     with pq.ParquetWriter(path, row(0).schema) as writer:

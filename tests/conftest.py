@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -57,6 +58,7 @@ QUICK = {
     "spark.sql.ui.explainMode": "simple",  # of plans that nobody looks at
 }
 
+INTERNAL_ERRORS: list[str] = []
 # The fixtures that tell a test's tier.
 MARKS_BY_FIXTURE = {"spark": "spark", "one_thread": "training"}
 # Files that take half a minute or more. They come first, so that no process is left alone with one of them in the end.
@@ -127,6 +129,18 @@ def pytest_handlecrashitem(crashitem: str, report: pytest.TestReport, sched: Sch
     pytest.exit(f"the process that ran {crashitem} died", returncode=pytest.ExitCode.TESTS_FAILED)
 
 
+def pytest_internalerror(excrepr: object) -> None:
+    """Keep what went wrong in pytest itself, or in one of its processes: it stands far above the summary."""
+    INTERNAL_ERRORS.append(str(excrepr))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Say it again as the last words, where whoever sees only the end of a log looks."""
+    if INTERNAL_ERRORS and not hasattr(config, "workerinput"):
+        print("\npytest's own run failed:", *(error[-1500:] for error in INTERNAL_ERRORS), sep="\n", file=sys.stderr)
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     from vdr_spark.spark.session import spark_session
@@ -142,11 +156,11 @@ def spark() -> Iterator[SparkSession]:
 @pytest.fixture(autouse=True)
 def _same_session(request: pytest.FixtureRequest) -> Iterator[None]:
     """Leave the session active that all tests share, also after a test that opened another one."""
+    shared = request.getfixturevalue("spark") if "spark" in request.fixturenames else None
     yield
-    if "spark" in request.fixturenames:
+    if shared is not None:
         from pyspark.sql import SparkSession
 
-        shared = request.getfixturevalue("spark")
         SparkSession(shared.sparkContext, shared._jsparkSession)  # which makes it active in Java
         SparkSession._activeSession = shared
 

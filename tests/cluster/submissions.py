@@ -23,6 +23,7 @@ from vdr_spark.config import ReleaseConfig, load_config
 from vdr_spark.plan import make_plan
 from vdr_spark.privacy.accounting import State
 from vdr_spark.privacy.ledger_reader import LedgerReader
+from vdr_spark.storage.slice_bytes import SLICE_COLUMNS, decode_counts
 
 ON_YARN, IN_CLIENT_MODE = (block_of("2. Submit", number) for number in (0, 1))
 BY_ARCHIVE = "--archives vdr-env.tar.gz#vdr"
@@ -65,10 +66,10 @@ class Job:
         live = {Path(unquote(file)).name: unquote(file) for file in table.file_uris()}
         there = {file.name for file in (self.output / "tables/noisy_slices").glob("draw_id=*/*.parquet")}
         assert there == live.keys(), "another drawing lies on the disk"
-        files = [pq.ParquetFile(file).read(["slice", "counts"]) for file in live.values()]
+        files = [pq.ParquetFile(file).read(list(SLICE_COLUMNS)) for file in live.values()]
         rows = sorted(pa.concat_tables(files).to_pylist(), key=lambda row: row["slice"])
         assert [row["slice"] for row in rows] == list(range(make_plan(self.config).slices))
-        return np.array([row["counts"] for row in rows])
+        return np.array([decode_counts(row["counts"], row["bytes_per_count"]) for row in rows])
 
 
 def submit(

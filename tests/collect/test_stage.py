@@ -31,6 +31,7 @@ from vdr_spark.plan import make_plan
 from vdr_spark.privacy.accounting import State
 from vdr_spark.spark.settings import settings_of_spark
 from vdr_spark.storage.locks import exclusive
+from vdr_spark.storage.slice_bytes import decode_counts
 
 Small = Callable[..., ReleaseConfig]
 # So large an epsilon that the noise is zero: the exact bounded counts become visible to a test.
@@ -252,8 +253,8 @@ def test_noise_matches_the_unit_of_weights(spark: SparkSession, small_config: Sm
     config = small_config("privacy.bounding=weight")
     write_pings(config.input.path, grid_of(config), [("one", 0)])
     collect(spark, config)
-    rows = spark.read.format("delta").load(output_of(config).table("noisy_slices")).select("counts").collect()
-    values = np.array([row["counts"] for row in rows]).ravel()
+    rows = spark.read.format("delta").load(output_of(config).table("noisy_slices")).collect()
+    values = np.array([decode_counts(row["counts"], row["bytes_per_count"]) for row in rows]).ravel()
     assert np.abs(values).mean() / config.privacy.units_per_ping == pytest.approx(float(scale_of(config)), rel=0.2)
     assert len(np.unique(values % config.privacy.units_per_ping)) > 0.9 * len(values)
 

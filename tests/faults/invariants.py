@@ -22,6 +22,7 @@ from vdr_spark.refine import choose_refinement, estimate_kept, refine_sum_errors
 from vdr_spark.release.publish import is_published
 from vdr_spark.release.read import read_release
 from vdr_spark.spark_versions import to_arrow
+from vdr_spark.storage.slice_bytes import SLICE_COLUMNS, decode_counts
 
 Tensor = NDArray[np.int64]
 
@@ -32,10 +33,10 @@ def tensor_of(spark: SparkSession, config: ReleaseConfig) -> Tensor | None:
     if not DeltaTable.isDeltaTable(spark, table):
         return None
     mine = spark.read.format("delta").load(table).where(F.col("draw_id") == draw_id_of(config))
-    rows = sorted(mine.select("slice", "counts").collect())
+    rows = sorted(mine.select(*SLICE_COLUMNS).collect())
     slices, whole = [row["slice"] for row in rows], list(range(grid_of(config).slices))
     assert slices in ([], whole), "a half-written tensor can be read"
-    return np.array([row["counts"] for row in rows]) if rows else None
+    return np.array([decode_counts(row["counts"], row["bytes_per_count"]) for row in rows]) if rows else None
 
 
 def check_whenever(spark: SparkSession, config: ReleaseConfig) -> Tensor | None:

@@ -56,7 +56,8 @@ def lose_slices(spark: SparkSession, config: ReleaseConfig) -> None:
 def commit_a_slice_again(spark: SparkSession, config: ReleaseConfig) -> None:
     """As if a second drawing had been committed."""
     path = output_of(config).table("noisy_slices")
-    again = spark.read.format("delta").load(path).where("slice = 3").withColumn("counts", F.reverse("counts"))
+    first = spark.read.format("delta").load(path).where("slice = 3")
+    again = first.withColumn("counts", F.to_binary(F.reverse(F.hex("counts")), F.lit("hex")))
     spark.createDataFrame(again.collect(), again.schema).write.format("delta").mode("append").save(path)
 
 

@@ -34,7 +34,8 @@ def write(folder: Path, tensor: np.ndarray) -> list[str]:
         table = pa.table(
             {
                 "slice": pa.array(slices, pa.int32()),
-                "counts": pa.array(tensor[slices].tolist(), pa.list_(pa.int64())),
+                "counts": pa.array([tensor[number].astype("<i4").tobytes() for number in slices], pa.binary()),
+                "bytes_per_count": pa.array([4] * len(slices), pa.int32()),
                 "units_per_ping": pa.array([1] * len(slices), pa.int64()),
                 "protected": pa.array([True] * len(slices), pa.bool_()),
                 # Text is not in these files, but Petastorm asks NumPy for its type, and NumPy 2 calls it otherwise.

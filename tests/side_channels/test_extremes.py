@@ -14,6 +14,7 @@ from tests.adversarial_input.pings import places, write
 from tests.conftest import mark_as_generated
 from tests.plans import collect, grid_of, run_release
 from vdr_spark.config import ReleaseConfig
+from vdr_spark.storage.slice_bytes import decode_counts
 
 Small = Callable[..., ReleaseConfig]
 # Hashes of entries cover the time; the statement and the page say it too.
@@ -101,7 +102,8 @@ def commit_of(line: str) -> object:
 def noisy(folder: Path) -> np.ndarray:
     """The stored tensor, from its files."""
     tables = [pq.ParquetFile(file).read() for file in folder.glob("tables/noisy_slices/draw_id=*/*.parquet")]
-    return np.array(pa.concat_tables(tables).sort_by("slice")["counts"].to_pylist())
+    rows = pa.concat_tables(tables).sort_by("slice").to_pylist()
+    return np.array([decode_counts(row["counts"], row["bytes_per_count"]) for row in rows])
 
 
 def run(config: ReleaseConfig, stage: Callable[[], object], extra: Callable[[ReleaseConfig], None] | None) -> Path:

@@ -24,6 +24,7 @@ from tests.plans import collect, grid_of, noisy_files
 from tests.statistical.audit import Outputs
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.grid import Grid
+from vdr_spark.storage.slice_bytes import SLICE_COLUMNS, decode_slices
 
 SLICES = 4
 Integers = NDArray[np.int64]
@@ -93,9 +94,8 @@ def stored_values(spark: SparkSession, config: ReleaseConfig) -> Integers:
     files = noisy_files(spark, config)
     # Not by folders: Delta 4.4 keeps the column that they are named after in the files too, and pyarrow sees two of it.
     stored = pq.ParquetDataset([file.removeprefix("file:") for file in files], partitioning=None)
-    table = stored.read(columns=["slice", "counts"])
-    values = table["counts"].combine_chunks().flatten().to_numpy().reshape(len(table), -1)
-    return values[np.argsort(table["slice"].to_numpy())]
+    table = stored.read(columns=list(SLICE_COLUMNS)).sort_by("slice")
+    return np.array([counts for batch in table.to_batches() for counts in decode_slices(batch)])
 
 
 def _pings(places: Integers, slices: Sequence[int], first_user: int, pixels: int) -> tuple[Integers, Integers]:

@@ -26,6 +26,7 @@ from vdr_spark.plan import Plan
 from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
 from vdr_spark.privacy.mechanism import Mechanism, Noise
 from vdr_spark.privacy.randomness import RandomWords, secure_words, seeded_words
+from vdr_spark.storage.slice_bytes import encode_slice
 from vdr_spark.workers import ArrowTask
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -142,7 +143,6 @@ class _Anew(Sample):
 def _adder(cells_per_slice: int, noisy: Callable[[Integers], Integers]) -> ArrowTask:
     def add(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number, counts in sorted(sum_packed(batches, cells_per_slice).items()):
-            columns = [pa.array([number], pa.int32()), pa.array([noisy(counts)], pa.list_(pa.int64()))]
-            yield pa.RecordBatch.from_arrays(columns, names=["slice", "counts"])
+            yield encode_slice(number, noisy(counts))
 
     return add

@@ -59,7 +59,7 @@ def test_a_path_called_volumes_is_a_path_elsewhere() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "spark", "python"),
+    ("written", "by_spark", "by_python"),
     [
         ("/Volumes/a/b/c", "/Volumes/a/b/c", "/Volumes/a/b/c"),
         ("dbfs:/Volumes/a/b/c", "/Volumes/a/b/c", "/Volumes/a/b/c"),
@@ -69,10 +69,10 @@ def test_a_path_called_volumes_is_a_path_elsewhere() -> None:
         ("file:/Volumes/a/b/c", "/Volumes/a/b/c", "/Volumes/a/b/c"),
     ],
 )
-def test_a_place_on_databricks_has_two_names(databricks: Path, written: str, spark: str, python: str) -> None:
+def test_a_place_on_databricks_has_two_names(databricks: Path, written: str, by_spark: str, by_python: str) -> None:
     (databricks / "dbfs").mkdir()
-    assert absolute(written) == absolute(absolute(written)) == spark
-    assert file_path(absolute(written)) == f"{databricks}{python}"
+    assert absolute(written) == absolute(absolute(written)) == by_spark
+    assert file_path(absolute(written)) == f"{databricks}{by_python}"
     assert not holds_locks(absolute(written))
 
 

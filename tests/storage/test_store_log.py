@@ -6,6 +6,7 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -15,6 +16,7 @@ from tests.storage.folders import log_on_disk
 from vdr_spark.errors import DamagedTable
 from vdr_spark.storage.delta_schema import describe_table
 from vdr_spark.storage.schemas import CELLS, LEDGER, NOISY_SLICES, RELEASES, Table
+from vdr_spark.storage.slice_bytes import SLICE_SCHEMA, encode_slice
 from vdr_spark.storage.store_log import LiveFile, StoreLog, open_log, open_log_to_write
 from vdr_spark.storage.tables import create_if_missing, find_staged, open_table, stage_files
 
@@ -22,10 +24,9 @@ from vdr_spark.storage.tables import create_if_missing, find_staged, open_table,
 def write_file(log: StoreLog, name: str, slices: list[int]) -> LiveFile:
     target = Path(log.place, name)
     target.parent.mkdir(parents=True, exist_ok=True)
-    counts = pa.array([[1, 2]] * len(slices), pa.list_(pa.int64()))
-    ones, true = pa.array([1] * len(slices)), pa.array([True] * len(slices))
-    columns = {"slice": pa.array(slices, pa.int32()), "counts": counts, "units_per_ping": ones, "protected": true}
-    pq.write_table(pa.table(columns), target)
+    rows = pa.Table.from_batches([encode_slice(number, np.array([1, 2])) for number in slices])
+    rows = rows.append_column("units_per_ping", pa.array([1] * len(slices)))
+    pq.write_table(rows.append_column("protected", pa.array([True] * len(slices))), target)
     return LiveFile(name, target.stat().st_size, 0)
 
 
@@ -87,8 +88,8 @@ def test_a_table_is_made_as_spark_makes_it(spark: SparkSession, tmp_path: Path, 
 def test_spark_writes_aside_and_reads_what_was_committed(spark: SparkSession, tmp_path: Path) -> None:
     log = log_on_disk(tmp_path / "table")
     log.create(NOISY_SLICES)
-    rows = [(0, [1, 2], 1, True), (1, [3, 4], 1, True)]
-    frame = spark.createDataFrame(rows, "slice INT, counts ARRAY<BIGINT>, units_per_ping BIGINT, protected BOOLEAN")
+    rows = [(0, bytearray(b"ab"), 2, 1, True), (1, bytearray(b"cd"), 2, 1, True)]
+    frame = spark.createDataFrame(rows, f"{SLICE_SCHEMA}, units_per_ping BIGINT, protected BOOLEAN")
     files = stage_files(frame, log, "draw_id=a/first")
     assert open_table(spark, log.place, NOISY_SLICES).count() == 0
     Path(log.place, "draw_id=a/first/_temporary").mkdir()
@@ -96,7 +97,7 @@ def test_spark_writes_aside_and_reads_what_was_committed(spark: SparkSession, tm
     assert find_staged(log, "draw_id=a/first") == files
     log.append_once(files, "draw:a")
     found = open_table(spark, log.place, NOISY_SLICES).orderBy("slice").collect()
-    assert [(row.draw_id, row.slice, row.counts) for row in found] == [("a", 0, [1, 2]), ("a", 1, [3, 4])]
+    assert [(row.draw_id, row.slice, row.counts) for row in found] == [("a", 0, b"ab"), ("a", 1, b"cd")]
 
 
 def test_a_table_that_was_given_other_features_is_not_written(tmp_path: Path) -> None:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -19,82 +16,21 @@ from uuid import uuid4
 import pyarrow.parquet as pq
 import pytest
 
-from tests.conftest import QUICK, ROOT, SMALL
-from tests.stores.servers import BUCKET, NAMES, Server, fetch_hadoop_aws, serving
-from tests.stores.slow_vdr import MOMENTS
+from tests.stores.processes import CONF, Place, finished, vdr
 from vdr_spark.collect.slice_digests import digest_slices
 from vdr_spark.config import load_config
 from vdr_spark.plan import make_plan
 from vdr_spark.privacy.accounting import Entry, State
 from vdr_spark.privacy.ledger_reader import LedgerReader
-from vdr_spark.storage import store_access
 from vdr_spark.storage.conditional_put import open_folder
+from vdr_spark.storage.slice_bytes import SLICE_COLUMNS
 from vdr_spark.storage.store_log import open_log
 
 pytestmark = [pytest.mark.stores, pytest.mark.spark]
 
-CONF = str(ROOT / "conf/demo.yaml")
 LEDGER = "vdr_spark.privacy.ledger:Ledger"
 STAGING = "vdr_spark.collect.staging:Staging"
 HEAD = "vdr_spark.privacy.ledger_head:LedgerHead"
-
-
-class Place:
-    """A server, generated pings on disk, and folders in the server's bucket."""
-
-    def __init__(self, server: Server, pings: str, jars: list[str]) -> None:
-        self.server, self._pings, self._jars = server, pings, jars
-
-    def settings(self, folder: str, *others: str) -> list[str]:
-        conf = QUICK | self.server.hadoop
-        return [
-            *SMALL,
-            f"input.path={self._pings}",
-            f"output=s3a://{BUCKET}/{folder}/out",
-            f"ledger=s3a://{BUCKET}/{folder}/ledger",
-            f"spark.delta_jars={json.dumps(self._jars)}",
-            f"spark.conf={json.dumps(conf)}",
-            "spark.driver_memory=1g",
-            *others,
-        ]
-
-
-def vdr(command: str, settings: list[str], **moments: Any) -> subprocess.Popen[str]:
-    words = [sys.executable, "-m", "tests.stores.slow_vdr", *command.split(), CONF]
-    words += [part for text in settings for part in ("--set", text)]
-    environment = os.environ | {MOMENTS: json.dumps(moments)}
-    streams: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    return subprocess.Popen(words, cwd=ROOT, env=environment, start_new_session=True, **streams)
-
-
-def finished(process: subprocess.Popen[str]) -> tuple[int, str]:
-    said = process.communicate(timeout=400)[0]
-    return process.returncode, said
-
-
-@pytest.fixture(scope="module")
-def jars(spark: Any) -> list[str]:
-    delta = str(spark.sparkContext.getConf().get("spark.jars")).split(",")
-    return [jar.removeprefix("file://") for jar in delta] + [str(jar) for jar in fetch_hadoop_aws()]
-
-
-@pytest.fixture(scope="module")
-def pings(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
-    from tests.plans import run_stage
-
-    folder = tmp_path_factory.mktemp("generated")
-    run_stage("synth", spark, load_config(CONF, [*SMALL, f"input.path={folder}/pings", f"output={folder}/out"]))
-    return f"{folder}/pings"
-
-
-@pytest.fixture(scope="module", params=NAMES)
-def place(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, pings: str, jars: list[str]
-) -> Iterator[Place]:
-    with serving(request.param, tmp_path_factory.mktemp("server")) as server:
-        store_access.learn(server.hadoop)
-        yield Place(server, pings, jars)
-    store_access.forget()
 
 
 def check(settings: list[str], draws: int = 1) -> list[Entry]:
@@ -124,7 +60,7 @@ def sha256_of(table: str, files: list[str]) -> str:
     for file in files:
         content = open_folder(table).read(file)
         assert content is not None
-        batches = pq.ParquetFile(io.BytesIO(content)).iter_batches(columns=["slice", "counts"])
+        batches = pq.ParquetFile(io.BytesIO(content)).iter_batches(columns=list(SLICE_COLUMNS))
         digests += [(row["slice"], row["sha256"]) for batch in digest_slices(batches) for row in batch.to_pylist()]
     lines = "".join(f"{number} {sha256}\n" for number, sha256 in sorted(digests))
     return hashlib.sha256(lines.encode()).hexdigest()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 
 from vdr_spark.collect.packed_counts import sum_packed
 from vdr_spark.privacy.randomness import secure_words, seeded_words
+from vdr_spark.storage.slice_bytes import SLICE_SCHEMA, encode_slice
 from vdr_spark.workers import ArrowTask, in_worker
 
 if TYPE_CHECKING:
@@ -17,13 +17,11 @@ if TYPE_CHECKING:
 
     from vdr_spark.privacy.mechanism import Mechanism
 
-_NOISY = pa.schema([("slice", pa.int32()), ("counts", pa.list_(pa.int64()))])
-
 
 def add_noise(
     packed: DataFrame, slices: int, cells_per_slice: int, mechanism: Mechanism, partitions: int, seed: int | None
 ) -> DataFrame:
-    """Turn packed counts into `slice, counts`: every slice of every region, every cell with its own noise.
+    """Turn packed counts into rows of `storage.slice_bytes`: every slice of every region, every cell with its noise.
 
     The result must be written before it is read: evaluating it twice draws twice.
     """
@@ -34,7 +32,7 @@ def add_noise(
     )
     by_slice = packed.unionByName(empty).repartition(min(slices, partitions), "layer")
     add = in_worker(_noise_adder(cells_per_slice, mechanism, seed))
-    return by_slice.mapInArrow(add, "slice int, counts array<bigint>")
+    return by_slice.mapInArrow(add, SLICE_SCHEMA)
 
 
 def _noise_adder(cells_per_slice: int, mechanism: Mechanism, seed: int | None) -> ArrowTask:
@@ -42,8 +40,6 @@ def _noise_adder(cells_per_slice: int, mechanism: Mechanism, seed: int | None) -
         # In order of slices, never of arrival: which slice came first would tell which ones hold pings.
         for number, counts in sorted(sum_packed(batches, cells_per_slice).items()):
             random_words = secure_words if seed is None else seeded_words(seed, number)
-            noisy = counts + mechanism.sample(cells_per_slice, random_words)
-            values = pa.ListArray.from_arrays(np.array([0, cells_per_slice], np.int32), noisy)
-            yield pa.RecordBatch.from_arrays([pa.array([number], pa.int32()), values], schema=_NOISY)
+            yield encode_slice(number, counts + mechanism.sample(cells_per_slice, random_words))
 
     return add

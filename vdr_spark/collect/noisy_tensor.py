@@ -32,6 +32,7 @@ from vdr_spark.storage.files import filesystem
 from vdr_spark.storage.paths import is_local
 from vdr_spark.storage.places import OutputFolder
 from vdr_spark.storage.schemas import NOISY_SLICES
+from vdr_spark.storage.slice_bytes import SLICE_COLUMNS
 from vdr_spark.storage.store_log import open_log_to_write
 from vdr_spark.storage.tables import (
     append_once,
@@ -123,8 +124,7 @@ class NoisyTensor:
         self.remove_orphans()
         create_if_missing(self._spark, self._place, NOISY_SLICES)
         labelled = noisy.select(
-            "slice",
-            "counts",
+            *SLICE_COLUMNS,
             F.lit(units_per_ping).cast("bigint").alias("units_per_ping"),
             F.lit(protected).alias("protected"),
         )
@@ -236,7 +236,7 @@ class NoisyTensor:
         rows, copy = self.rows(), self._output.noisy_copy(self.draw.draw_id)
         if rows is None or rows.isEmpty():
             return []
-        rows.select("slice", "counts").coalesce(1).write.mode("overwrite").parquet(copy)
+        rows.select(*SLICE_COLUMNS).coalesce(1).write.mode("overwrite").parquet(copy)
         fs, inside = filesystem(copy)
         fs.invalidate_cache()
         return [f"{copy}/{posixpath.basename(file)}" for file in fs.ls(inside, detail=False) if file.endswith(_PARQUET)]

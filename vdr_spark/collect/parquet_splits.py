@@ -5,7 +5,6 @@ Workers import this, so it knows neither Spark nor the configuration.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -24,7 +23,7 @@ from vdr_spark.pings.parquet_types import (
     find_column,
     open_parquet,
 )
-from vdr_spark.storage.paths import decode_uri
+from vdr_spark.storage.arrow_files import ON_DISK, FileAccess
 from vdr_spark.workers import TaskProblem
 
 _BYTES_PER_SPLIT = 128 << 20  # as Spark would cut a file
@@ -45,18 +44,28 @@ class Split:
     uri: str
     begin: int
     end: int
+    access: FileAccess = ON_DISK
 
 
-def split_file(uri: str) -> Iterator[Split]:
+def split_file(uri: str, access: FileAccess = ON_DISK) -> Iterator[Split]:
     """Cut a file into splits; every row group begins in exactly one."""
-    for begin in range(0, os.path.getsize(decode_uri(uri)), _BYTES_PER_SPLIT):
-        yield Split(uri, begin, begin + _BYTES_PER_SPLIT)
+    for begin in range(0, access.size_of(uri), _BYTES_PER_SPLIT):
+        yield Split(uri, begin, begin + _BYTES_PER_SPLIT, access)
+
+
+def can_open(split: Split) -> bool:
+    """Whether this process may read a split's file; its footer is looked at, no row is."""
+    try:
+        with open_parquet(split.access.open(split.uri)):
+            return True
+    except (pa.ArrowException, OSError):
+        return False
 
 
 def read_split(split: Split, columns: dict[str, str], id_type: str) -> Iterator[pa.RecordBatch]:
     """Read the pings of a split, under our names and types; none of a file that lacks a column, as Spark would."""
     try:
-        with open_parquet(decode_uri(split.uri)) as file:
+        with open_parquet(split.access.open(split.uri), fetch_ahead=split.access.s3 is not None) as file:
             groups = [group for group in range(file.num_row_groups) if split.begin <= _offset(file, group) < split.end]
             theirs = [name for ours in PING_COLUMNS if (name := find_column(file, columns[ours])) is not None]
             if not groups or len(theirs) < len(PING_COLUMNS):

@@ -8,14 +8,16 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 
+from vdr_spark.storage.slice_bytes import decode_slices
+
 DIGEST_SCHEMA = "slice int, sha256 string, total bigint"
 _DIGESTS = pa.schema([("slice", pa.int32()), ("sha256", pa.string()), ("total", pa.int64())])
 
 
 def digest_slices(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Digest rows `slice, counts` of `noisy_slices`: little-endian 64-bit integers, in the order of the cells."""
+    """Digest rows of `noisy_slices` as little-endian 64-bit integers, whatever their width, in the order of cells."""
     for batch in batches:
-        slices = [batch.column("counts")[row].values.to_numpy().astype("<i8") for row in range(batch.num_rows)]
+        slices = [counts.astype("<i8", copy=False) for counts in decode_slices(batch)]
         digests = pa.array([hashlib.sha256(counts.tobytes()).hexdigest() for counts in slices], pa.string())
         totals = pa.array([int(counts.sum(dtype=np.int64)) for counts in slices], pa.int64())
         yield pa.RecordBatch.from_arrays([batch.column("slice"), digests, totals], schema=_DIGESTS)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from vdr_spark.collect.slice_digests import DIGEST_SCHEMA, digest_slices
+from vdr_spark.storage.slice_bytes import SLICE_COLUMNS
 from vdr_spark.workers import in_worker
 
 
@@ -21,8 +22,8 @@ class TensorDigest:
 
 
 def digest_tensor(rows: DataFrame) -> TensorDigest:
-    """Digest the columns `slice` and `counts`, by Spark's tasks."""
-    digests = rows.select("slice", "counts").mapInArrow(in_worker(digest_slices), DIGEST_SCHEMA)
+    """Digest rows of `noisy_slices`, by Spark's tasks."""
+    digests = rows.select(*SLICE_COLUMNS).mapInArrow(in_worker(digest_slices), DIGEST_SCHEMA)
     found = sorted((row.slice, row.sha256, row.total) for row in digests.collect())
     lines = "".join(f"{number} {sha256}\n" for number, sha256, _ in found)
     numbers, _, sums = zip(*found, strict=True) if found else ((), (), ())

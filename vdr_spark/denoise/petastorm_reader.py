@@ -17,15 +17,14 @@ import pyarrow
 import pyarrow.parquet as pq
 from fsspec.implementations.local import LocalFileSystem
 
-from vdr_spark.arrays import Floats, Integers, Mask, Slices
+from vdr_spark.arrays import Integers, Mask, Slices
 from vdr_spark.denoise.petastorm_compat import make_batch_reader
 from vdr_spark.errors import InvalidInput, StageMissing
 from vdr_spark.grid import Grid
 from vdr_spark.plan import ReleasePlan
 from vdr_spark.storage.files import filesystem
 from vdr_spark.storage.paths import decode_uri, is_local
-
-_COLUMNS = ("slice", "counts")
+from vdr_spark.storage.slice_bytes import SLICE_COLUMNS, decode_counts
 
 
 def read_region(files: Sequence[str], release: ReleasePlan) -> Slices:
@@ -39,8 +38,8 @@ def read_slices(files: Sequence[str], grid: Grid, first: int = 0, layers: int | 
 
     Of `layers` slices that the files hold, those of all regions together, the grid's are T from `first` on.
 
-    Each file holds rows `slice int, counts array<bigint>`, the M*M values row by row from the south.
-    Refused are slices that are missing, stand twice, have another length, or hold what is not a number.
+    Each file holds slices as `storage.slice_bytes` has them, the M*M values row by row from the south.
+    Refused are slices that are missing, stand twice, have another length, or are null.
     """
     if not files:
         raise StageMissing("the table noisy_slices has no files for this draw; run the collect stage first")
@@ -49,11 +48,11 @@ def read_slices(files: Sequence[str], grid: Grid, first: int = 0, layers: int | 
     seen = np.zeros(layers, dtype=np.bool_)
     with _local_copies(files) as paths:
         _check_parquet_schemas(paths, layers)
-        for numbers, values in _batches(paths, rows=layers):
-            _check_batch(numbers, values, seen, grid)
-            seen[numbers] = True
-            ours = (numbers >= first) & (numbers < first + grid.slices)
-            tensor[numbers[ours] - first] = values[ours]
+        for number, counts, width in _rows(paths, rows=layers):
+            _check_number(number, seen)
+            seen[int(number)] = True
+            if first <= number < first + grid.slices:
+                tensor[int(number) - first] = _decode(number, counts, width, grid)
     return tensor.reshape(grid.shape)
 
 
@@ -86,7 +85,7 @@ def _check_parquet_schemas(paths: Sequence[str], layers: int) -> None:
             metadata = pq.read_metadata(path)
         except (pyarrow.ArrowException, OSError) as problem:
             raise InvalidInput(f"a file of noisy_slices is damaged: {problem}") from None
-        missing = set(_COLUMNS) - set(metadata.schema.to_arrow_schema().names)
+        missing = set(SLICE_COLUMNS) - set(metadata.schema.to_arrow_schema().names)
         if missing:
             raise InvalidInput(f"a file of noisy_slices lacks the columns {', '.join(sorted(missing))}")
         rows += metadata.num_rows
@@ -94,8 +93,8 @@ def _check_parquet_schemas(paths: Sequence[str], layers: int) -> None:
         raise InvalidInput(f"noisy_slices must hold {layers} rows, one per slice, but holds {rows}")
 
 
-def _batches(paths: Sequence[str], rows: int) -> Iterator[tuple[Integers, Floats]]:
-    """Yield slice numbers (B,) and their values (B, M*M), one row group at a time, until `rows` rows have come.
+def _rows(paths: Sequence[str], rows: int) -> Iterator[tuple[float, bytes | None, float]]:
+    """Yield number, counts and width of one slice after the other, until `rows` rows have come; null is NaN or None.
 
     Petastorm's pools notice the end of an epoch by a race between two threads: the thread pool may lose the
     last row groups silently, the pool without threads may wait for ever. So no epoch ends here: the reader
@@ -104,35 +103,40 @@ def _batches(paths: Sequence[str], rows: int) -> Iterator[tuple[Integers, Floats
     """
     urls = [f"file://{path}" for path in paths]
     with make_batch_reader(
-        urls, list(_COLUMNS), reader_pool_type="dummy", shuffle_row_groups=False, num_epochs=None
+        urls, list(SLICE_COLUMNS), reader_pool_type="dummy", shuffle_row_groups=False, num_epochs=None
     ) as reader:
         while rows > 0:
             batch = _next_batch(reader)
-            rows -= len(batch[0])
-            yield batch
+            rows -= len(batch.slice)
+            # By name: their order changes from run to run.
+            yield from zip(batch.slice, batch.counts, batch.bytes_per_count, strict=True)
 
 
-def _next_batch(reader: Any) -> tuple[Integers, Floats]:
+def _next_batch(reader: Any) -> Any:
     try:
-        batch = next(reader)
+        return next(reader)
     except (pyarrow.ArrowException, OSError) as problem:
         raise InvalidInput(f"a file of noisy_slices is damaged: {problem}") from None
-    except (RuntimeError, AttributeError, TypeError) as problem:
-        # How Petastorm fails to stack rows into a matrix: unequal lengths, or a row that is null.
-        raise InvalidInput("noisy_slices holds slices of different lengths, or null; collect again") from problem
-    return batch.slice, batch.counts  # by name: their order changes from run to run
 
 
-def _check_batch(numbers: Integers, values: Floats, seen: Mask, grid: Grid) -> None:
-    for number, row in zip(numbers, values, strict=True):
-        if not 0 <= number < len(seen):  # also refuses NaN, which is what null became
-            raise InvalidInput(f"noisy_slices holds slice {number}, but the grid has 0 .. {len(seen) - 1}")
-        if seen[int(number)] or np.count_nonzero(numbers == number) > 1:
-            raise InvalidInput(f"noisy_slices holds slice {number} twice, so another one is missing")
-        if row.size != grid.cells_per_side**2:
-            raise InvalidInput(
-                f"slice {number} of noisy_slices has {row.size} values, but the grid has "
-                f"{grid.cells_per_side} x {grid.cells_per_side} = {grid.cells_per_side**2} cells"
-            )
-        if not np.isfinite(row).all():
-            raise InvalidInput(f"slice {number} of noisy_slices holds a value that is not a finite number")
+def _check_number(number: float, seen: Mask) -> None:
+    if not 0 <= number < len(seen):  # also refuses NaN, which is what null became
+        raise InvalidInput(f"noisy_slices holds slice {number}, but the grid has 0 .. {len(seen) - 1}")
+    if seen[int(number)]:
+        raise InvalidInput(f"noisy_slices holds slice {number} twice, so another one is missing")
+
+
+def _decode(number: float, counts: bytes | None, width: float, grid: Grid) -> Integers:
+    """Return the counts of a slice, (M*M,), or refuse what is no slice of this grid."""
+    try:
+        decoded = decode_counts(counts, int(width)) if isinstance(counts, bytes) else None
+    except ValueError:  # bytes that are no whole numbers, or a width that is none
+        decoded = None
+    if decoded is None:
+        raise InvalidInput(f"slice {number} of noisy_slices is null, or not made of whole numbers; collect again")
+    if decoded.size != grid.cells_per_side**2:
+        raise InvalidInput(
+            f"slice {number} of noisy_slices has {decoded.size} values, but the grid has "
+            f"{grid.cells_per_side} x {grid.cells_per_side} = {grid.cells_per_side**2} cells"
+        )
+    return decoded

@@ -13,9 +13,12 @@ INSTANT, INSTANT_NS = "instant", "instant in nanoseconds"
 WALL_CLOCK, WALL_CLOCK_NS = "wall clock", "wall clock in nanoseconds"
 
 
-def open_parquet(file: object) -> pq.ParquetFile:
-    """Open a file, a path or something like a file; INT96 is read in microseconds, since it reaches further so."""
-    return pq.ParquetFile(file, coerce_int96_timestamp_unit="us")
+def open_parquet(file: object, fetch_ahead: bool = False) -> pq.ParquetFile:
+    """Open a file, a path or something like a file; INT96 is read in microseconds, since it reaches further so.
+
+    `fetch_ahead` asks for the columns of all row groups in few requests, for stores where each one waits.
+    """
+    return pq.ParquetFile(file, coerce_int96_timestamp_unit="us", pre_buffer=fetch_ahead)
 
 
 def find_column(file: pq.ParquetFile, name: str) -> str | None:

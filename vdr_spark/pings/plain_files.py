@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from pyspark.sql.types import DataType, DoubleType, LongType, StringType, TimestampType
 
@@ -20,6 +20,7 @@ from vdr_spark.pings.parquet_types import INSTANT_NS
 from vdr_spark.pings.readers import OpenedPings
 from vdr_spark.storage.delta_files import list_files, naming_damage, open_log
 from vdr_spark.storage.paths import absolute, is_local
+from vdr_spark.storage.store_access import scheme_of
 
 _PLAIN_TYPES: dict[str, tuple[type[DataType], ...]] = {
     "user_id": (StringType, LongType),
@@ -61,8 +62,8 @@ def find_plain_files(opened: OpenedPings, settings: InputSettings) -> PlainFiles
 
 
 def _live_files(path: str, columns: Collection[str]) -> list[str] | None:
-    """Return the live files of a Delta table on a disk, if these columns are in them as Spark would give them."""
-    if not is_local(path):
+    """Return the live files of a Delta table on a disk or in S3, if these columns are in them as Spark gives them."""
+    if not is_local(path) and scheme_of(path) != "s3":
         return None
     try:
         with naming_damage(path), open_log(path) as log:
@@ -70,6 +71,12 @@ def _live_files(path: str, columns: Collection[str]) -> list[str] | None:
             in_folders = {name.lower() for name in log.metadata().partition_columns}
         if special or in_folders & {name.lower() for name in columns}:
             return None
-        return [Path(file).as_uri() for file in list_files(path)]
+        return [_as_uri(file) for file in list_files(path)]
     except DamagedTable:  # what delta-rs cannot read, Spark may
         return None
+
+
+def _as_uri(file: str) -> str:
+    """Return a percent-encoded URI, as Spark names its files."""
+    scheme, separator, rest = file.partition("://")
+    return f"{scheme}://{quote(rest)}" if separator else Path(file).as_uri()

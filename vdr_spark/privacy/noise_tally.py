@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from vdr_spark.privacy.noise_check import NoiseCheck, Tally
+from vdr_spark.storage.slice_bytes import decode_slices
 from vdr_spark.workers import ArrowTask, in_worker
 
 if TYPE_CHECKING:
@@ -23,15 +24,14 @@ if TYPE_CHECKING:
 
 def tally_noise(rows: DataFrame, check: NoiseCheck) -> Tally:
     """Return the tally of all noisy counts of some rows of `noisy_slices`."""
-    tallied = rows.select("counts").mapInArrow(in_worker(_tally_task(check)), "tally binary")
+    tallied = rows.select("counts", "bytes_per_count").mapInArrow(in_worker(_tally_task(check)), "tally binary")
     return reduce(add, (_unpack(bytes(row.tally)) for row in tallied.collect()))
 
 
 def _tally_task(check: NoiseCheck) -> ArrowTask:
     def tally(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            slices = (batch.column("counts")[row].values.to_numpy() for row in range(batch.num_rows))
-            packed = [_pack(check.tally(noisy)) for noisy in slices]
+            packed = [_pack(check.tally(noisy)) for noisy in decode_slices(batch)]
             yield pa.RecordBatch.from_pydict({"tally": pa.array(packed, pa.binary())})
 
     return tally

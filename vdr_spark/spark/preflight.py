@@ -40,6 +40,8 @@ MODULES = (
     "vdr_spark.privacy.discrete_laplace",
     "vdr_spark.privacy.exact_digits",
     "vdr_spark.privacy.randomness",
+    "vdr_spark.storage.arrow_files",
+    "vdr_spark.storage.slice_bytes",
     "vdr_spark.workers",
 )
 _MOST_ASKED = 64

@@ -76,11 +76,12 @@ NOISY_SLICES = Table(
     (
         ("draw_id", "STRING", "the draw, as in the ledger"),
         ("slice", "INT", "number of the time slice; those of a second region follow those of the first"),
-        ("counts", "ARRAY<BIGINT>", "M * M noisy counts, rows from south to north, each from west to east"),
+        ("counts", "BINARY", "M * M noisy counts, little-endian, rows from south to north, each from west to east"),
+        ("bytes_per_count", "INT", "width of each of them: 2, 4 or 8, the narrowest that holds the slice"),
         ("units_per_ping", "BIGINT", "of what the counts count: 1, or more where pings have weights"),
         ("protected", "BOOLEAN", "false: the noise came from a test seed, anyone can take it away again"),
     ),
-    {"slice_number": "slice >= 0"},
+    {"slice_number": "slice >= 0", "known_width": "bytes_per_count IN (2, 4, 8)"},
     partition="draw_id",
 )
 

@@ -26,6 +26,12 @@ _S3 = {
 }
 _GCS = ("fs.gs.auth.service.account.json.keyfile", "google.cloud.auth.service.account.json.keyfile")
 _FSSPEC_S3 = {"aws_access_key_id": "key", "aws_secret_access_key": "secret", "aws_session_token": "token"}
+_ARROW_S3 = {
+    "aws_access_key_id": "access_key",
+    "aws_secret_access_key": "secret_key",
+    "aws_session_token": "session_token",
+    "aws_region": "region",
+}
 _learned: dict[str, str] = {}
 
 
@@ -83,6 +89,18 @@ def fsspec_options(location: str) -> dict[str, object]:
     if options.get("aws_virtual_hosted_style_request") == "false":
         found["config_kwargs"] = {"s3": {"addressing_style": "path"}}
     return found
+
+
+def arrow_options(location: str) -> tuple[tuple[str, str], ...]:
+    """Return what pyarrow's client of S3 is told; nothing where it finds out by itself."""
+    options = rust_options(location)
+    found = {ours: options[name] for name, ours in _ARROW_S3.items() if name in options}
+    endpoint = options.get("aws_endpoint") or os.environ.get("AWS_ENDPOINT_URL")
+    if endpoint:
+        scheme, _, server = endpoint.rpartition("://")
+        # There pyarrow puts the bucket into the path, which every server understands.
+        found |= {"endpoint_override": server.rstrip("/"), "scheme": scheme or "https"}
+    return tuple(sorted(found.items()))
 
 
 def _s3_options(bucket: str) -> dict[str, str]:

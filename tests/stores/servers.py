@@ -91,12 +91,15 @@ def fetch_hadoop_aws() -> list[Path]:
 
     client = next(Path(pyspark.__file__).parent.glob("jars/hadoop-client-api-*.jar"))
     version = client.stem.removeprefix("hadoop-client-api-")
-    jars = CACHE / f"hadoop-aws-{version}"
+    jars = CACHE / f"hadoop-aws-{version}-whole"
     if not list(jars.glob("bundle-*.jar")):
         jars.mkdir(parents=True, exist_ok=True)
         (jars / "pom.xml").write_text(_POM.format(version=version))
         copy = ["mvn", "-q", "-B", "-f", str(jars / "pom.xml"), "dependency:copy-dependencies"]
-        wanted = ["-DincludeArtifactIds=hadoop-aws,bundle,wildfly-openssl", f"-DoutputDirectory={jars}"]
+        wanted = [
+            "-DincludeArtifactIds=hadoop-aws,bundle,wildfly-openssl,analyticsaccelerator-s3",
+            f"-DoutputDirectory={jars}",
+        ]
         subprocess.run([*copy, *wanted], check=True)
     return sorted(jars.glob("*.jar"))
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vdr_spark.arrays import Integers
 from vdr_spark.collect.hashing import absorb, mix
@@ -128,16 +129,19 @@ class Sample:
         of_heavy = heavy[code]
         kept = [packed[~of_heavy]]
         if heavy.any():
-            kept.append(self._keep_lowest(np.cumsum(heavy)[code[of_heavy]] - 1, packed[of_heavy], sizes[heavy]))
+            rank = (np.cumsum(heavy) - 1).astype(np.uint32)  # of a heavy user among them
+            kept.append(self._keep_lowest(rank[code[of_heavy]], packed[of_heavy], sizes[heavy]))
         return (np.concatenate(kept) & np.uint64((1 << self.cell_bits) - 1)).view(np.int64), None
 
-    def _keep_lowest(self, code: Integers, packed: PackedPings, sizes: Integers) -> PackedPings:
+    def _keep_lowest(self, code: NDArray[np.uint32], packed: PackedPings, sizes: Integers) -> PackedPings:
         """Keep the k pings of lowest priority of each user, all of whom have more than k."""
         high = (packed >> np.uint64(32)).astype(np.uint32)
-        order = order_by(code.astype(np.uint32), high)
-        same_user, same_high = code[order][1:] == code[order][:-1], high[order][1:] == high[order][:-1]
+        order = order_by(code, high)
         begins = np.cumsum(sizes) - sizes
-        tied = np.unique(code[order[1:][same_user & same_high]])  # users with equal pings, of whom there are few
+        ordered = high[order]
+        same_high = np.flatnonzero(ordered[1:] == ordered[:-1])
+        first, second = code[order[same_high]], code[order[same_high + 1]]
+        tied = np.unique(first[first == second])  # users with equal pings, of whom there are few
         plain = np.delete(begins, tied)
         kept = [packed[order[(plain[:, None] + np.arange(self.k)).ravel()]]]
         for user in tied:

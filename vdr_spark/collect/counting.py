@@ -88,10 +88,10 @@ def _chunks(batches: Iterable[pa.RecordBatch], grids: Sequence[Grid]) -> Iterato
 
 def build_count_task(grids: Sequence[Grid], bounding: Bounding) -> ArrowTask:
     """Build the task that bounds the users of its buckets and counts, one packed row per layer."""
-    cells, cells_per_layer = sum(grid.size for grid in grids), grids[0].cells_per_side ** 2
+    cells_per_layer = grids[0].cells_per_side ** 2
 
     def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         parts = [bounding.count_cells(users, code, packed) for users, code, packed in unpack_buckets(batches)]
-        yield from pack_counts(*add_up(parts, cells), cells_per_layer)
+        yield from pack_counts(add_up(parts, cells_per_layer))
 
     return count

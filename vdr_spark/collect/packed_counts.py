@@ -12,44 +12,63 @@ import numpy as np
 import pyarrow as pa
 
 from vdr_spark.arrays import Integers
-from vdr_spark.collect.sorting import mark_run_starts
+from vdr_spark.collect.sorting import Codes, mark_run_starts, order_by
 
 PACKED_SCHEMA = "layer int, cells binary, counts binary"
 _PACKED = pa.schema([("layer", pa.int32()), ("cells", pa.binary()), ("counts", pa.binary())])
 _INT32, _INT64 = np.dtype("<i4"), np.dtype("<i8")
 _MAX_CELLS_PER_NUMBER = 16  # to add: with more cells, sorting is cheaper than an array of all of them
+_EXACT = 2**53  # whole numbers below it are exact as doubles, by which NumPy adds up weights
+
+LayerCounts = tuple[int, Integers, Integers]
+"""A layer, its cells that are not empty, in order, and their counts."""
 
 
-def add_up(parts: Sequence[tuple[Integers, Integers | None]], cells: int) -> tuple[Integers, Integers]:
-    """Return the cells that occur in any part, in order, and the sums of their amounts; None stands for all ones."""
-    numbers = sum(len(cell) for cell, _ in parts)
-    if numbers == 0:
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    if numbers * _MAX_CELLS_PER_NUMBER >= cells:
-        total = np.zeros(cells, dtype=np.int64)
-        for cell, amount in parts:
-            np.add.at(total, cell, 1 if amount is None else amount)
-        found = np.flatnonzero(total)
-        return found, total[found]
-    cell = np.concatenate([cell for cell, _ in parts])
+def add_up(parts: Sequence[tuple[Integers, Integers | None]], cells_per_layer: int) -> list[LayerCounts]:
+    """Return the sums of amounts by cell, layer by layer; None stands for amounts of one each.
+
+    A layer is small enough to be counted in the processor's cache, where all layers together are not.
+    """
+    cell = np.concatenate([np.empty(0, np.int64), *(cell for cell, _ in parts)])
+    layer = (cell // cells_per_layer).astype(np.uint32)
+    order = order_by(layer)
+    within = (cell - layer * np.int64(cells_per_layer)).astype(np.int32)[order]
+    amount = _join_amounts(parts, order)
+    present, begins = np.unique(layer[order], return_index=True)
+    ends = [*begins[1:], len(cell)]
+    return [
+        (number, *_add_up_layer(within[begin:end], None if amount is None else amount[begin:end], cells_per_layer))
+        for number, begin, end in zip(present.tolist(), begins, ends, strict=False)
+    ]
+
+
+def _join_amounts(parts: Sequence[tuple[Integers, Integers | None]], order: Integers) -> Integers | None:
     if all(amount is None for _, amount in parts):
-        cell = np.sort(cell)
-        begins = np.flatnonzero(mark_run_starts(cell))
-        return cell[begins], np.diff(begins, append=numbers)
-    amount = np.concatenate([np.ones(len(c), dtype=np.int64) if a is None else a for c, a in parts])
-    order = np.argsort(cell)
+        return None
+    each = [np.ones(len(cell), np.int64) if amount is None else amount for cell, amount in parts]
+    joined: Integers = np.concatenate(each)[order]
+    return joined
+
+
+def _add_up_layer(cell: Codes, amount: Integers | None, cells: int) -> tuple[Integers, Integers]:
+    """Return the cells that occur, in order, and the sums of their amounts, exactly."""
+    exact = amount is None or int(amount.max()) * len(amount) < _EXACT
+    if exact and len(cell) * _MAX_CELLS_PER_NUMBER >= cells:
+        total = np.bincount(cell, amount, cells)
+        found = np.flatnonzero(total)
+        return found, total[found].astype(np.int64)
+    order = order_by(cell)
     cell = cell[order]
     begins = np.flatnonzero(mark_run_starts(cell))
-    return cell[begins], np.add.reduceat(amount[order], begins)
+    if amount is None:
+        return cell[begins].astype(np.int64), np.diff(begins, append=len(cell))
+    return cell[begins].astype(np.int64), np.add.reduceat(amount[order], begins)
 
 
-def pack_counts(cell: Integers, count: Integers, cells_per_layer: int) -> Iterator[pa.RecordBatch]:
-    """Pack one row for each layer that occurs, from distinct cell numbers in order."""
-    layers, begins = np.unique(cell // cells_per_layer, return_index=True)
-    ends = np.append(begins[1:], len(cell))[: len(begins)]  # none where the task has no ping
-    for layer, begin, end in zip(layers, begins, ends, strict=True):
-        within = (cell[begin:end] - layer * cells_per_layer).astype(_INT32)
-        row = [[int(layer)], [within.tobytes()], [count[begin:end].astype(_INT64).tobytes()]]
+def pack_counts(layers: Sequence[LayerCounts]) -> Iterator[pa.RecordBatch]:
+    """Pack one row for each layer."""
+    for layer, cell, count in layers:
+        row = [[layer], [cell.astype(_INT32).tobytes()], [count.astype(_INT64).tobytes()]]
         yield pa.RecordBatch.from_arrays(
             [pa.array(column, field.type) for column, field in zip(row, _PACKED, strict=True)], schema=_PACKED
         )

@@ -14,7 +14,7 @@ Hashes = NDArray[np.uint64]
 """Hashes of 64 bits, or bits on their way into one."""
 
 Codes = NDArray[np.int32]
-"""The position of each ping's user in a list of distinct users, or the bucket of each user."""
+"""The position of each ping's user in a list of distinct users, the bucket of each user, or cells of a layer."""
 
 
 def order_by(*keys: NDArray[np.int32] | NDArray[np.uint32]) -> Integers:
@@ -33,7 +33,7 @@ def order_by(*keys: NDArray[np.int32] | NDArray[np.uint32]) -> Integers:
     return order
 
 
-def mark_run_starts(values: NDArray[np.uint64] | Integers) -> Mask:
+def mark_run_starts(values: NDArray[np.uint64] | Codes | Integers) -> Mask:
     """Mark each value that differs from the one before it, and the first."""
     return np.concatenate(([True], values[1:] != values[:-1]))[: len(values)]
 

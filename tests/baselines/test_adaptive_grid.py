@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.baselines.city import account, city
+from tests.baselines.city import account
 from vdr_spark.baselines.adaptive_grid import AdaptiveGrid, first_size, own_weight, second_size
 
 
@@ -34,8 +34,8 @@ def test_busy_blocks_are_cut_finer_than_empty_ones() -> None:
 
 
 def test_sums_of_blocks_use_both_counts() -> None:
-    counts = city(1, 30, pings=30_000)
-    estimates = [AdaptiveGrid()(counts, account(0.2, seed))[0, 9:15, 15:21].sum() for seed in range(200)]
-    of_first_alone = 4 * 2 / (0.5 * 0.99 * 0.2) ** 2  # four blocks of 3 x 3 cells
-    assert np.var(estimates) < 0.95 * of_first_alone
-    assert np.mean(estimates) == pytest.approx(counts[0, 9:15, 15:21].sum(), abs=5 * np.std(estimates) / np.sqrt(200))
+    """Blocks of 3 x 3 empty cells are hardly ever cut: two counts of the same variance, together half of it."""
+    estimates = [AdaptiveGrid()(np.zeros((1, 30, 30)), account(0.2, seed))[0, 9:15, 15:21].sum() for seed in range(400)]
+    of_first_alone = 4 * 2 / (0.5 * 0.99 * 0.2) ** 2
+    assert 0.35 < np.var(estimates) / of_first_alone < 0.7
+    assert abs(np.mean(estimates)) < 5 * np.std(estimates) / np.sqrt(400)

@@ -7,7 +7,7 @@ from vdr_spark.errors import InvalidConfig
 
 
 def test_all_published_methods_are_there() -> None:
-    names = "identity ug ag hb_striped quadtree privelet ahp mwem privbayes dawa_striped privtree htf"
+    names = "identity ug ag hb_striped quadtree privelet ahp mwem privbayes dawa_striped dawa_proven privtree htf"
     assert list(BASELINES) == names.split()
     assert all(find_baseline(name).name == name for name in BASELINES)
 

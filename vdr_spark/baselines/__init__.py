@@ -1,7 +1,8 @@
 """Published competitors of our release, for evaluation on known truth. NOTHING HERE IS A PROTECTED RELEASE.
 
 Noise is seeded and of floating point, so that a comparison can be repeated; no ledger knows of it. Each method is one
-file, which says how it divides epsilon and why that is epsilon-differentially private:
+file, which says how it divides epsilon and why that is epsilon-differentially private, or where it is not (the
+published DAWA, which stands beside a proven one):
 
 - every cell alone: `identity`;
 - grids: `uniform_grid` (UG), `adaptive_grid` (AG);

@@ -5,7 +5,7 @@ from __future__ import annotations
 from vdr_spark.baselines.adaptive_grid import AdaptiveGrid
 from vdr_spark.baselines.ahp import Ahp
 from vdr_spark.baselines.baseline import Baseline
-from vdr_spark.baselines.dawa import Dawa
+from vdr_spark.baselines.dawa import Dawa, proven_noise
 from vdr_spark.baselines.hb import Hb
 from vdr_spark.baselines.htf import Htf
 from vdr_spark.baselines.identity import Identity
@@ -28,6 +28,7 @@ _ALL: tuple[Baseline, ...] = (
     Mwem(),
     PrivBayes(),
     Dawa(),
+    Dawa("dawa_proven", proven_noise),
     PrivTree(),
     Htf(),
 )

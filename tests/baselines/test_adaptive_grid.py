@@ -35,7 +35,7 @@ def test_busy_blocks_are_cut_finer_than_empty_ones() -> None:
 
 def test_sums_of_blocks_use_both_counts() -> None:
     """Blocks of 3 x 3 empty cells are hardly ever cut: two counts of the same variance, together half of it."""
-    estimates = [AdaptiveGrid()(np.zeros((1, 30, 30)), account(0.2, seed))[0, 9:15, 15:21].sum() for seed in range(400)]
+    estimates = [AdaptiveGrid()(np.zeros((1, 30, 30)), account(0.2, seed))[0, 9:15, 15:21].sum() for seed in range(200)]
     of_first_alone = 4 * 2 / (0.5 * 0.99 * 0.2) ** 2
     assert 0.35 < np.var(estimates) / of_first_alone < 0.7
-    assert abs(np.mean(estimates)) < 5 * np.std(estimates) / np.sqrt(400)
+    assert abs(np.mean(estimates)) < 5 * np.std(estimates) / np.sqrt(200)

@@ -66,6 +66,12 @@ class LedgerConflict(VdrError):
     exit_code = ExitCode.CONTRADICTION
 
 
+class Overtaken(LedgerConflict):
+    """Another process was first. Nothing was spent twice, and the same command again uses what that one drew."""
+
+    exit_code = ExitCode.BUSY
+
+
 class Busy(VdrError):
     """Another process is doing the same thing right now."""
 

@@ -19,6 +19,7 @@ import pytest
 from tests.stores.processes import CONF, Place, finished, vdr
 from vdr_spark.collect.slice_digests import digest_slices
 from vdr_spark.config import load_config
+from vdr_spark.errors import ExitCode
 from vdr_spark.plan import make_plan
 from vdr_spark.privacy.accounting import Entry, State
 from vdr_spark.privacy.ledger_reader import LedgerReader
@@ -87,7 +88,7 @@ def test_a_race(place: Place, kind: str, delay: float, tmp_path: Path) -> None:
     if kind == "same draw":
         assert ended[1][0] == 0 or "another process is collecting draw" in loser, loser
     else:
-        assert ended[1][0] == 2
+        assert ended[1][0] == ExitCode.BUDGET
         assert "does not allow this release: requested epsilon 6" in loser, loser
     check(place.settings(folder, budget, "name=anna"), draws=2 if kind == "last epsilon" else 1)
 
@@ -142,7 +143,7 @@ def test_who_was_taken_for_dead_and_was_not(place: Place, at: str, when: str, se
     before = check_spending(settings)
     os.killpg(late.pid, signal.SIGCONT)
     code, said = finished(late)
-    assert code == 2, said
+    assert code == ExitCode.BUSY, said
     assert sentence in " ".join(said.split()), said
     assert check_spending(settings) == before
     assert finished(vdr("collect", settings))[0] == 0

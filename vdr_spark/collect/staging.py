@@ -14,7 +14,7 @@ from uuid import uuid4
 from pyspark.sql import DataFrame, SparkSession
 
 from vdr_spark.collect.tensor_digest import digest_tensor
-from vdr_spark.errors import LedgerConflict
+from vdr_spark.errors import LedgerConflict, Overtaken
 from vdr_spark.privacy.accounting import BudgetRequest, Draw
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.spark_errors import SPARK_ERRORS
@@ -89,7 +89,7 @@ class Staging:
     def _require(self, folder: str) -> None:
         """Refuse a drawing whose files are gone: who took us for dead has removed them, and draws itself."""
         if not find_staged(self.log, folder):
-            raise LedgerConflict(
+            raise Overtaken(
                 "this process was silent for so long that another one took it for dead, removed what it had drawn, "
                 "unread, and draws itself. Nothing was spent twice; run this again when that one is done"
             )
@@ -100,8 +100,8 @@ def transaction_of(draw: Draw) -> str:
     return f"draw:{draw.draw_id}"
 
 
-def drawn_by_another(draw: Draw) -> LedgerConflict:
-    return LedgerConflict(
+def drawn_by_another(draw: Draw) -> Overtaken:
+    return Overtaken(
         f"another process has drawn {draw.draw_id} at the same time and was first: its noise stands, is paid for once, "
         "and is used by whoever runs this again. What was drawn here was thrown away, unread"
     )

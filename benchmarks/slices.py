@@ -113,7 +113,7 @@ def _processors_used() -> float:
     """Seconds of this process and of all that it has started."""
     own = psutil.Process()
     times = [process.cpu_times() for process in (own, *own.children(recursive=True))]
-    return sum(spent.user + spent.system for spent in times)
+    return float(sum(spent.user + spent.system for spent in times))
 
 
 if __name__ == "__main__":

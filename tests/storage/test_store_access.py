@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from vdr_spark.storage import store_access
-from vdr_spark.storage.store_access import fsspec_options, hadoop_names, learn, rust_options, scheme_of
+from vdr_spark.storage.store_access import arrow_options, fsspec_options, hadoop_names, learn, rust_options, scheme_of
 
 
 @pytest.fixture(autouse=True)
@@ -70,3 +70,17 @@ def test_elsewhere_nothing_is_said(location: str) -> None:
 
 def test_where_nothing_is_said_the_environment_and_the_role_decide() -> None:
     assert rust_options("s3a://bucket/x") == {}
+
+
+def test_pyarrow_is_told_what_hadoop_was_told() -> None:
+    assert arrow_options("s3a://bucket/x") == ()
+    learn({"spark.hadoop.fs.s3a.access.key": "me", "fs.s3a.secret.key": "hush", "fs.s3a.endpoint.region": "eu-west-1"})
+    learn({"fs.s3a.bucket.bucket.access.key": "mine", "fs.s3a.endpoint": "http://127.0.0.1:9000/"})
+    assert dict(arrow_options("s3a://bucket/x")) == {
+        "access_key": "mine",
+        "secret_key": "hush",
+        "region": "eu-west-1",
+        "endpoint_override": "127.0.0.1:9000",
+        "scheme": "http",
+    }
+    assert dict(arrow_options("s3://other/x"))["access_key"] == "me"

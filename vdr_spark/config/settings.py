@@ -56,8 +56,8 @@ class InputSettings(Section):
     )
     reader: Literal["auto", "spark", "direct"] = Field(
         default="auto",
-        description="who reads: Spark, the tasks themselves (plain Parquet or Delta on a local or mounted disk, twice "
-        "as fast), or what fits",
+        description="who reads: Spark, the tasks themselves (plain Parquet or Delta on a disk or in S3, twice as "
+        "fast), or what fits",
     )
     columns: dict[Literal["user_id", "lat", "lon", "ts"], str] = Field(
         default={}, description="your columns for ours, as `{user_id: device, ts: seen_at}`"

@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 # Ivy's and pip's progress belong to the set-up; everything after it is quiet.
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help setup demo test test-fast audit-test fault-test engines-test stores-test cluster-test matrix coverage docs settings lint format lock bench-noise bench-collect bench-training bench-memory bench-query wheel clean clean-demo
+.PHONY: help setup demo test test-fast audit-test fault-test engines-test stores-test cluster-test matrix coverage docs settings lint format lock bench-noise bench-collect bench-training bench-memory bench-query bench-slices bench-baselines wheel clean clean-demo
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -102,6 +102,12 @@ bench-memory: $(READY) ## memory of denoising 576 x 576 x 96 cells, in tensors (
 
 bench-query: $(READY) ## publishing and asking a release of 576 x 576 x 96 cells: ours, DuckDB, Polars, Spark SQL (a minute)
 	@$(BIN)/python benchmarks/query.py
+
+bench-slices: $(READY) ## what noise and storing it cost per cell, as bytes and as lists of numbers (2 minutes)
+	@$(BIN)/python benchmarks/slices.py
+
+bench-baselines: $(READY) ## twelve published methods beside the noisy tensor, on a generated city (3 minutes)
+	@$(BIN)/python benchmarks/baselines.py
 
 wheel: $(READY) ## build the wheel into dist/
 	@$(BIN)/uv build --quiet --wheel --out-dir dist .

@@ -15,6 +15,7 @@ from vdr_spark.cli.run_record import RunRecord, begin_record, end_record
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import BudgetExceeded
 from vdr_spark.plan import make_plan
+from vdr_spark.storage.store_access import forget, rust_options
 
 Small = Callable[..., ReleaseConfig]
 
@@ -126,3 +127,12 @@ def test_in_a_store_it_is_written_too(small_config: Small) -> None:
     files = {os.path.basename(path): fs.cat_file(path) for path in fs.find("/runs-of-a-test/out/runs")}
     assert json.loads(files["run.json"])["exit_code"] == 0
     assert b"said" in files["log.jsonl"]
+
+
+def test_keys_of_a_store_that_the_configuration_names_are_known_before_spark_is(small_config: Small) -> None:
+    conf = {"spark.hadoop.fs.s3a.access.key": "me", "spark.hadoop.fs.s3a.secret.key": "hush"}
+    try:
+        begin_record("collect", make_plan(small_config(f"spark.conf={json.dumps(conf)}")))
+        assert rust_options("s3a://bucket/out")["aws_access_key_id"] == "me"
+    finally:
+        forget()

@@ -22,6 +22,7 @@ from vdr_spark.cli.logs import LOGGER, JsonLines
 from vdr_spark.config.redact import redact_settings
 from vdr_spark.storage.files import filesystem, write_json, write_text
 from vdr_spark.storage.paths import file_path, is_local
+from vdr_spark.storage.store_access import learn
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -120,6 +121,7 @@ class RunRecord(logging.Handler):
 def begin_record(command: str, plan: Plan) -> RunRecord:
     """Begin the record of this process' run; log lines go into it from now on."""
     global _current
+    learn(plan.config.spark.conf)  # the folder may be in a store, and its keys be said there; Spark comes later
     _current = RunRecord(command, plan)
     LOGGER.addHandler(_current)
     return _current

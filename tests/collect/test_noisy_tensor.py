@@ -3,9 +3,11 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from filelock import FileLock, Timeout
 from pyspark.sql import SparkSession
 
 from tests.conftest import write_pings
@@ -19,6 +21,7 @@ from tests.plans import (
     request_of,
     stored_noise,
 )
+from vdr_spark.collect import noisy_tensor
 from vdr_spark.collect.noisy_tensor import NoisyTensor
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import LedgerConflict
@@ -48,6 +51,25 @@ def test_how_slices_lie_in_the_files_tells_nothing(spark: SparkSession, small_co
         collect(spark, config)
         orders.append(sorted(read_slice_numbers(spark, config)))
     assert orders[0] == orders[1] == orders[2]
+
+
+def test_another_draw_into_the_same_table_waits(
+    spark: SparkSession, small_config: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each draw has a lock of its own; but of two commits of Spark's at one moment, one could be lost."""
+    config = small_config()
+    write_pings(config.input.path, grid_of(config), [("one", 0)])
+    append, waited = noisy_tensor.append_once, []
+
+    def append_under_lock(*arguments: Any) -> None:
+        with pytest.raises(Timeout), FileLock(f"{output_of(config).table('noisy_slices')}.lock", timeout=0):
+            pass
+        waited.append(True)
+        append(*arguments)
+
+    monkeypatch.setattr(noisy_tensor, "append_once", append_under_lock)
+    collect(spark, config)
+    assert waited == [True]
 
 
 def test_a_run_killed_after_the_commit_leaves_no_second_drawing(

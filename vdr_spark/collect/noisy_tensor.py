@@ -40,6 +40,7 @@ from vdr_spark.storage.tables import (
     find_folder,
     find_version,
     is_delta_table,
+    only_writer,
     read_partition,
 )
 
@@ -134,10 +135,14 @@ class NoisyTensor:
             self._append(labelled)
 
     def _append(self, labelled: DataFrame) -> None:
-        """Store in one commit of Spark's, on a disk under a lock, elsewhere where no second process is said to be."""
+        """Store in one commit of Spark's, on a disk under locks, elsewhere where no second process is said to be.
+
+        The draw's own lock does not keep out a process that draws something else into the same table.
+        """
         named = labelled.select(F.lit(self.draw.draw_id).alias("draw_id"), "*")
         try:
-            append_once(named, self._place, NOISY_SLICES, transaction_of(self.draw))
+            with only_writer(self._spark, self._place):
+                append_once(named, self._place, NOISY_SLICES, transaction_of(self.draw))
         except SPARK_ERRORS as problem:
             if not is_conflict(problem):
                 raise

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from vdr_spark.privacy.gaussian_check import GaussianCheck
 
 _LARGEST = Fraction(2) ** 112  # sigma**2, so that 32 sigma fit into 64 bits
-_CHUNK = 1 << 16  # samples made at once: half a megabyte, so that what one step leaves the next finds in the cache
+_CHUNK = 1 << 16  # samples made at once: half a megabyte, so that what a step leaves is cached for the next
 _DEPTH = 8.0  # sigmas below zero, where one noisy cell in 10**15 comes to lie
 _REACH = 20.0  # sigmas; further away noise has a probability of exp(-200), and no prior of ours falls as fast
 _CONTINUOUS = 4  # sigma**2, from which on the variance is sigma**2 to the last digit
@@ -67,7 +67,7 @@ class DiscreteGaussian:
 
     @cached_property
     def _blocks(self) -> HalfGaussian:
-        """The numbers of blocks; single integers where the shift is 0. Its table takes a while, and only sampling needs it."""
+        """The numbers of blocks; blocks of one integer where the shift is 0. Only sampling needs it, and it takes a while."""
         return HalfGaussian(self.sigma_squared / 4**self._thinning.shift)
 
     @property

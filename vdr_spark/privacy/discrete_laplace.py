@@ -87,6 +87,11 @@ class DiscreteLaplace:
         """
         return -(1 + math.exp(self._log_p)) / math.expm1(self._log_p)
 
+    @property
+    def perturbation_variance(self) -> float:
+        """The variance of the noise: perturbations are samples of it, without their sign."""
+        return self.variance
+
     def perturbations(self, shape: tuple[int, ...], random: np.random.Generator) -> Integers:
         """Return |X| for samples X of the noise, as a difference of two geometric numbers; not for protection."""
         one_minus_p = -math.expm1(self._log_p)

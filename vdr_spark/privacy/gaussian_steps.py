@@ -53,9 +53,8 @@ class GaussianSteps:
         exponents = j * (squeeze / 2)
         inverse_sinh = 2 * np.exp(-exponents) / -np.expm1(-2 * exponents)
         weights = a * np.exp(-max(0.0, _BLUR - squeeze) * j**2 / 2) * inverse_sinh
-        some = max(1, int(np.count_nonzero(weights > 1e-17 * weights[0])))
-        sizes = np.where(j % 2 == 1, j, -j) * a
-        return cls(sizes[:some], weights[:some])
+        j = j[: max(1, int(np.count_nonzero(weights > 1e-17 * weights[0])))]
+        return cls(np.where(j % 2 == 1, j, -j) * a, weights[: len(j)])
 
     @property
     def weight(self) -> float:

@@ -6,8 +6,8 @@ c B + f is then kept with probability exp(-t),
 
     t  =  ((c B + f)**2 - (c B)**2) / (2 sigma**2)  =  f (2 c B + f) / (2 sigma**2)  >=  0,
 
-so that what is kept is distributed in proportion to exp(-(c B + f)**2 / (2 sigma**2)). With sigma / B above 256, all but
-one in 600 are kept.
+so that what is kept is distributed in proportion to exp(-(c B + f)**2 / (2 sigma**2)). With sigma / B above 256, all
+but one in 600 are kept.
 
 Why the decision is exact. Let W be uniform on [0, 1); the integer is thrown away if W < 1 - exp(-t). Of W first 32
 bits w are sampled. In integers, rounded outwards, T >= 2**32 t and L <= 2**32 (t - t**2 / 2) are computed, and
@@ -65,7 +65,8 @@ class Thinning:
         thrown = first[doubtful] < self._below(blocks[doubtful], fine[doubtful])
         open_ones = doubtful[~(thrown & (blocks[doubtful] < _FAR))]
         for position in open_ones:
-            kept[position] = self._decide(*(int(of[position]) for of in (blocks, within, first)), random_words)
+            block, place, w = (int(of[position]) for of in (blocks, within, first))
+            kept[position] = self._decide(block, place, w, random_words)
         return kept
 
     @property
@@ -78,8 +79,9 @@ class Thinning:
         return Fraction(1 << _BITS + 2 * self.shift) / (2 * self.sigma_squared)
 
     def _above(self, blocks: Integers, fine: Integers) -> Integers:
-        """Return T, an integer not below 2**32 t: f / B is less than (fine + 1) / 2**_fine_bits."""
-        return (self._product(blocks, fine + 1) * math.ceil(self._rate) >> 2 * self._fine_bits) + 1
+        """Return T, an integer not below 2**32 t. Where f has more bits than `fine`, it is less than `fine` + 1."""
+        most = fine + int(self.shift > _FINE_BITS)
+        return (self._product(blocks, most) * math.ceil(self._rate) >> 2 * self._fine_bits) + 1
 
     def _below(self, blocks: Integers, fine: Integers) -> Integers:
         """Return L, an integer not above 2**32 (t - t**2 / 2): f / B is at least fine / 2**_fine_bits."""

@@ -67,7 +67,7 @@ class DiscreteGaussian:
 
     @cached_property
     def _blocks(self) -> HalfGaussian:
-        """The numbers of blocks; blocks of one integer where the shift is 0. Only sampling needs it, and it takes a while."""
+        """The numbers of blocks, of one integer each where the shift is 0. Only sampling needs it: it takes a while."""
         return HalfGaussian(self.sigma_squared / 4**self._thinning.shift)
 
     @property

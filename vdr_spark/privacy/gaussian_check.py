@@ -20,8 +20,8 @@ each of which is tested exactly, at a probability of error that is a bound and n
 
 What this can tell: noise that is missing somewhere, larger, coarser or of heavier tails; noise that is a fifth smaller,
 if most of the country is empty (20,000 cells are enough) or holds counts that hardly vary (200,000).
-What it cannot tell: a smaller sigma where counts vary as much as the noise in all places, because there y is spread just
-as the right noise on steadier counts would be. For Laplace noise, which forgets, there is no such place.
+What it cannot tell: a smaller sigma where counts vary as much as the noise in all places, because there y is spread
+just as the right noise on steadier counts would be. For Laplace noise, which forgets, there is no such place.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ the logarithmic derivative of every factor is a sine series. Added up,
     b(m)  =  (-1)**(m + 1) / sinh(m / (2 sigma**2)),        m = 1, 2, 3, ...,
 
 exactly. As phi is nowhere zero there is no other solution, and none with positive weights. A negative weight is a step
-backwards, so with m = +-j in proportion to |b(j)| this is what the protocol asks for. Up to a sigma of 1.15 it is used
+backwards, so with m = +-j in proportion to |b(j)| this is what the protocol asks for. Up to a sigma of 1.11 it is used
 as it stands.
 
 For a larger sigma it is right and useless: the steps go to 2 sigma**2, far beyond the noise, and cancel. On |w| < pi,
@@ -19,10 +19,11 @@ are multiples j a of a whole number a of units:
 
     b(j a)  =  a (-1)**(j + 1) exp(-d j**2 / 2) / sinh(j a**2 / (2 sigma**2)).
 
-The blurred leap, seen through the noise, is of the order exp(-pi**2 / (2 (d + a**2 / sigma**2))). Here a is half of
-sigma, rounded, and d + a**2 / sigma**2 = 3/4. For a g between -1 and 1 the formula is then wrong by less than 0.006
-sigma, whatever g is: a test adds up |n P(n) - sum of b(m) / 2 (P(n - m) - P(n + m))|, which is the largest error that
-there can be. It is far less for a g that is not made to find it, and lies below what chance does to any such estimate.
+The blurred leap, seen through the noise, is of the order exp(-pi**2 / (2 (d + a**2 / sigma**2))). Here a is a third
+of sigma, rounded, d + a**2 / sigma**2 = 4/5, and all weights are scaled, by less than a hundredth, so that a g in
+proportion to y is judged exactly. For a g between -1 and 1 the formula is then wrong by less than 0.006 sigma, whatever
+g is: a test adds up |n P(n) - sum of b(m) / 2 (P(n - m) - P(n + m))|, which is the largest error that there can be. It
+is far less for a g that is not made to find it, and lies below what chance does to any such estimate.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ import numpy as np
 
 from vdr_spark.arrays import Floats, Integers
 
-_STEP = 0.5  # a, in sigmas
-_BLUR = 0.75  # d + a**2 / sigma**2
+_STEP = 1 / 3  # a, in sigmas
+_BLUR = 0.8  # d + a**2 / sigma**2: more is wrong by more, less is at the mercy of chance
 _MOST = 200  # j: what lies beyond has no weight that a double could add
 
 
@@ -50,11 +51,12 @@ class GaussianSteps:
         """Return the steps that go with discrete Gaussian noise."""
         a, j = max(1, round(_STEP * sigma)), np.arange(1, _MOST + 1)
         squeeze = (a / sigma) ** 2
-        exponents = j * (squeeze / 2)
+        exponents, blur = j * (squeeze / 2), max(0.0, _BLUR - squeeze)
         inverse_sinh = 2 * np.exp(-exponents) / -np.expm1(-2 * exponents)
-        weights = a * np.exp(-max(0.0, _BLUR - squeeze) * j**2 / 2) * inverse_sinh
+        weights = a * np.exp(-blur * j**2 / 2) * inverse_sinh
         j = j[: max(1, int(np.count_nonzero(weights > 1e-17 * weights[0])))]
-        return cls(np.where(j % 2 == 1, j, -j) * a, weights[: len(j)])
+        sizes, weights = np.where(j % 2 == 1, j, -j) * a, weights[: len(j)]
+        return cls(sizes, weights * (sigma**2 / (weights @ sizes)) if blur > 0 else weights)
 
     @property
     def weight(self) -> float:

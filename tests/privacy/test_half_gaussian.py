@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.privacy.words import no_more_words, these_words
-from vdr_spark.privacy.half_gaussian import HalfGaussian
+from vdr_spark.privacy.half_gaussian import HalfGaussian, _enclose_sums
 from vdr_spark.privacy.threshold_table import WORD_BITS
 
 mpmath.mp.prec = 600
@@ -31,6 +31,18 @@ def test_words_on_either_side_of_a_threshold_are_told_apart(sigma_squared: Fract
     around = [word for word in (floor - 2, floor - 1, floor + 1, floor + 2) if 0 <= word < 2**WORD_BITS]
     sampled = half.sample(np.array(around, dtype=np.int64), lambda n: np.full(n, 2**63, np.uint64))
     assert [number >= i for number in sampled] == [word < floor for word in around]
+
+
+@pytest.mark.parametrize("sigma_squared", [Fraction(1, 50), Fraction(1), Fraction(55, 6), Fraction(40**2)])
+@pytest.mark.parametrize("precision", [12, 40, 127])
+def test_endless_sums_are_enclosed(sigma_squared: Fraction, precision: int) -> None:
+    low, high = _enclose_sums(sigma_squared, precision)
+    exponent = -1 / (2 * mpmath.mpf(sigma_squared.numerator) / sigma_squared.denominator)
+    terms = [mpmath.exp(exponent * j * j) for j in range(len(low) + 2000)]
+    for i in range(0, len(low), 1 + len(low) // 20):
+        assert low[i] <= mpmath.fsum(terms[i:]) * 2**precision <= high[i]
+    assert low[-1] == 0
+    assert mpmath.fsum(terms[len(low) - 1 :]) * 2**precision <= high[-1]
 
 
 @pytest.mark.parametrize("sigma_squared", [Fraction(1), Fraction(55, 6), Fraction(300**2)])

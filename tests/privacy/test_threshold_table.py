@@ -15,7 +15,7 @@ words = st.integers(0, LAST_WORD)
 def test_it_counts_as_a_search_does(thresholds: list[int], others: list[int]) -> None:
     table = ThresholdTable(np.array(sorted(thresholds), dtype=np.int64))
     near = [word + step for word in thresholds for step in (-1, 0, 1) if 0 <= word + step <= LAST_WORD]
-    asked = np.array([0, LAST_WORD, *near, *others], dtype=np.int64)
+    asked = np.array([0, LAST_WORD - 1, LAST_WORD, *near, *others], dtype=np.int64)
     np.testing.assert_array_equal(table.count_reached(asked), np.searchsorted(table.ascending, asked, side="right"))
 
 

@@ -1,4 +1,4 @@
-"""The section `privacy`: a weak promise is made by word only."""
+"""The section `privacy`: a weak promise is made by word only, and noise without an epsilon is not to be had."""
 
 from collections.abc import Callable
 
@@ -30,3 +30,8 @@ def test_it_is_the_whole_release_that_is_weak(small_config: Small) -> None:
     """Cells and N are protected together: 6 for each of them is 12."""
     with pytest.raises(InvalidConfig, match=r"at most 10 .*received 12"):
         small_config("privacy.epsilon=12", MUCH, *ESTIMATED)
+
+
+def test_noise_that_gives_no_pure_epsilon_is_refused(small_config: Small) -> None:
+    with pytest.raises(InvalidConfig, match=r"privacy.mechanism.*pure epsilon for no epsilon.*use discrete_laplace"):
+        small_config("privacy.mechanism=discrete_gaussian")

@@ -5,11 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.denoise.gaussian import gaussian_noise, under_noise
 from tests.denoise.laplace import laplace_noise
 from tests.denoise.priors.test_temporal import with_noise
 from vdr_spark.config.denoise import DenoiseSettings
 from vdr_spark.denoise.estimation.blocks import Level
 from vdr_spark.denoise.stage import denoise_tensor
+from vdr_spark.privacy.mechanism import Noise
 from vdr_spark.progress import NullProgress
 from vdr_spark.storage.tensor_file import Tensor
 from vdr_spark.sum_errors import SumErrors
@@ -26,9 +28,11 @@ def town() -> np.ndarray:
     return np.random.default_rng(0).poisson(rhythm[:, None, None] * rate).astype(np.float32)
 
 
-def denoised(folder: Path, noisy: np.ndarray, **settings: object) -> tuple[Tensor, dict[str, object]]:
+def denoised(
+    folder: Path, noisy: np.ndarray, noise: Noise = NOISE, **settings: object
+) -> tuple[Tensor, dict[str, object]]:
     chosen = DenoiseSettings(**settings)  # type: ignore[arg-type]
-    return denoise_tensor(noisy, NOISE, 4.0, chosen, str(folder), NullProgress())
+    return denoise_tensor(noisy, noise, 4.0, chosen, str(folder), NullProgress())
 
 
 @pytest.fixture(scope="module")
@@ -69,10 +73,15 @@ def test_auto_keeps_the_errors_of_the_sums_of_the_model_it_chose(tmp_path: Path,
     np.testing.assert_array_equal(tensor.counts, alone.counts)
 
 
-def test_sums_are_right_and_so_are_their_error_bars(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "noise",
+    [NOISE, gaussian_noise(11.0), gaussian_noise(11.0, 2**20)],
+    ids=["Laplace", "Gaussian", "Gaussian weights"],
+)
+def test_sums_are_right_and_so_are_their_error_bars(tmp_path: Path, noise: Noise) -> None:
     truth, within, shares = town(), [], []
     for seed in range(4):
-        tensor, notes = denoised(tmp_path, with_noise(truth, seed), model="temporal")
+        tensor, notes = denoised(tmp_path, under_noise(truth, noise, seed), noise, model="temporal")
         errors = SumErrors.from_notes(notes["sum_errors"])  # type: ignore[arg-type]
         shares.append(tensor.counts.sum() / truth.sum())
         assert tensor.deviation is not None
@@ -85,3 +94,15 @@ def test_sums_are_right_and_so_are_their_error_bars(tmp_path: Path) -> None:
     assert np.mean(shares) == pytest.approx(1, abs=0.06)
     assert 0.6 < np.mean(within) < 0.95  # nominally 0.68
     assert min(np.reshape(within, (4, 4)).mean(axis=0)) > 0.5  # at every size
+
+
+@pytest.mark.parametrize(("model", "sigma"), [("temporal", 1.0), ("temporal", 11.0), ("ridge", 11.0)])
+def test_under_gaussian_noise_the_estimated_error_is_the_true_one(tmp_path: Path, model: str, sigma: float) -> None:
+    truth, noise = town(), gaussian_noise(sigma)
+    actual, estimated = [], []
+    for seed in range(3):
+        tensor, notes = denoised(tmp_path, under_noise(truth, noise, seed), noise, model=model)
+        actual.append(np.mean((tensor.counts - truth) ** 2))
+        estimated.append(float(notes["estimated_rmse"] or 0) ** 2)  # type: ignore[arg-type]
+    assert np.mean(actual) < 0.7 * noise.variance
+    assert np.mean(estimated) == pytest.approx(np.mean(actual), abs=0.03 * noise.variance, rel=0.25)

@@ -1,6 +1,5 @@
 """The digits' thresholds are exact, and the rare word that decides nothing is decided by further bits."""
 
-from collections.abc import Callable
 from fractions import Fraction
 
 import mpmath
@@ -8,9 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-from vdr_spark.privacy.exact_digits import WORD_BITS, Digit
+from tests.privacy.words import no_more_words, these_words
+from vdr_spark.privacy.exact_digits import Digit
+from vdr_spark.privacy.threshold_table import WORD_BITS
 
 mpmath.mp.prec = 600
 
@@ -19,15 +19,6 @@ def probability(rate: Fraction, size: int, truncated: bool, i: int) -> mpmath.mp
     """P(D >= i), by an independent library."""
     q = mpmath.exp(-mpmath.mpf(rate.numerator) / rate.denominator)
     return (q**i - q**size) / (1 - q**size) if truncated else q**i
-
-
-def no_more_words(n: int) -> NDArray[np.uint64]:
-    raise AssertionError(f"{n} more words were asked for")
-
-
-def these_words(*words: int) -> Callable[[int], NDArray[np.uint64]]:
-    queue = list(words)
-    return lambda n: np.array([queue.pop(0) for _ in range(n)], dtype=np.uint64)
 
 
 @settings(max_examples=60, deadline=None)

@@ -1,6 +1,6 @@
 """The registry of mechanisms, and the noise of a cell in pings."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from vdr_spark.errors import InvalidConfig
+from vdr_spark.privacy.discrete_gaussian import DiscreteGaussian
 from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
-from vdr_spark.privacy.mechanism import MECHANISMS, Noise, build_mechanism
+from vdr_spark.privacy.gaussian_check import GaussianCheck
+from vdr_spark.privacy.mechanism import MECHANISMS, ZCDP_MECHANISMS, Mechanism, Noise, build_mechanism
 from vdr_spark.privacy.noise_check import LaplaceCheck
 from vdr_spark.privacy.randomness import seeded_words
 
@@ -21,9 +23,23 @@ def test_a_mechanism_is_calibrated_exactly() -> None:
     assert mechanism.noise_check() == LaplaceCheck(Fraction(5 * 2**20 * 10, 7))
 
 
+def test_a_gaussian_is_calibrated_exactly_to_rho() -> None:
+    mechanism = ZCDP_MECHANISMS["discrete_gaussian"](5 * 2**20, Fraction("0.7"))
+    assert mechanism == DiscreteGaussian(Fraction(25 * 2**40 * 10, 14))
+    assert mechanism.noise_check() == GaussianCheck(Fraction(25 * 2**40 * 10, 14))
+
+
 def test_every_mechanism_is_known_by_its_own_name() -> None:
-    for name, build in MECHANISMS.items():
+    for name, build in (MECHANISMS | ZCDP_MECHANISMS).items():
         assert build(1, Fraction(1)).name == name
+
+
+def test_noise_without_a_pure_epsilon_is_refused_not_accounted_for_wrongly() -> None:
+    assert not set(MECHANISMS) & set(ZCDP_MECHANISMS)
+    with pytest.raises(
+        InvalidConfig, match=r"must give pure epsilon.* discrete_gaussian .*use one of discrete_laplace"
+    ):
+        build_mechanism("discrete_gaussian", 1, Fraction(1))
 
 
 def test_an_unknown_mechanism_is_refused_with_the_known_ones() -> None:
@@ -31,17 +47,35 @@ def test_an_unknown_mechanism_is_refused_with_the_known_ones() -> None:
         build_mechanism("magic", 1, Fraction(1))
 
 
+def _laplace(units: int) -> Mechanism:
+    return DiscreteLaplace(Fraction(7) * units)
+
+
+def _gaussian(units: int) -> Mechanism:
+    return DiscreteGaussian((Fraction(7) * units) ** 2)
+
+
 @pytest.mark.parametrize("units_per_ping", [1, 2**20])
-def test_figures_in_pings_agree_with_samples_in_units(units_per_ping: int) -> None:
-    noise = Noise(DiscreteLaplace(Fraction(7) * units_per_ping), units_per_ping)
+@pytest.mark.parametrize("of", [_laplace, _gaussian])
+def test_figures_in_pings_agree_with_samples_in_units(of: Callable[[int], Mechanism], units_per_ping: int) -> None:
+    noise = Noise(of(units_per_ping), units_per_ping)
     samples = noise.mechanism.sample(200_000, seeded_words(1, 0)) / units_per_ping
     perturbations = noise.perturbations((200_000,), np.random.default_rng(0))
     assert perturbations.dtype == np.float32
+    assert noise.scale == pytest.approx(7)
     assert samples.var() == pytest.approx(noise.variance, rel=0.03)
-    assert np.mean(perturbations.astype(float) ** 2) == pytest.approx(noise.variance, rel=0.03)
-    assert noise.perturbation_weight == pytest.approx(2 * noise.scale, rel=0.02)
+    assert np.mean(perturbations.astype(float) ** 2) == pytest.approx(noise.perturbation_variance, rel=0.03)
+    # An estimate that follows its noise altogether pays the variance for it.
+    assert noise.perturbation_weight * perturbations.mean() == pytest.approx(noise.variance, rel=0.03)
+    assert (noise.depth > 0) == (of is _gaussian)
+
+
+def test_a_distribution_in_pings_is_seen_through_the_noise_in_units() -> None:
     mass, n = np.eye(30)[4], np.arange(30)
-    np.testing.assert_allclose(noise.convolve(mass, 2.0), np.exp(-abs(n - 4) * 2.0 / 7), rtol=1e-9)
+    for units in (1, 2**20):
+        laplace, gaussian = (Noise(of(units), units).convolve(mass, 2.0) for of in (_laplace, _gaussian))
+        np.testing.assert_allclose(laplace, np.exp(-abs(n - 4) * 2.0 / 7), rtol=1e-9)
+        np.testing.assert_allclose(gaussian, np.exp(-(((n - 4) * 2.0 / 7) ** 2) / 2), rtol=1e-9)
 
 
 @dataclass(frozen=True)

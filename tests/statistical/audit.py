@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
+from scipy.stats import beta, norm
 
 ERROR = 1e-6  # probability that a bound lies above the true epsilon: a right build practically never fails
 _LEARNING, _CHOOSING = (
@@ -111,6 +111,19 @@ def epsilon_bound(
     ]
     best: Values = np.log(np.maximum(np.max(ratios, axis=0), 1))
     return best
+
+
+def separation_bound(
+    seen_with: int, seen_without: int, runs_with: int, runs_without: int, error: float = ERROR
+) -> float:
+    """Below sensitivity / sigma but for a probability of `error`, for one event fixed before, of Gaussian noise.
+
+    No event separates two normal distributions that lie mu deviations apart better than a threshold does, which has
+    Phi^-1(p) - Phi^-1(q) = mu (Neyman and Pearson). rho is mu**2 / 2, so a bound on one is a bound on the other.
+    """
+    low_with, high_with = _between(seen_with, runs_with, error / 4)
+    low_without, high_without = _between(seen_without, runs_without, error / 4)
+    return float(max(norm.ppf(low_with) - norm.ppf(high_without), norm.ppf(low_without) - norm.ppf(high_with), 0.0))
 
 
 def chance_of_separation(runs: int, epsilon: float) -> float:

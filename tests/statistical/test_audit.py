@@ -6,8 +6,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tests.statistical.audit import Outputs, audit, chance_of_separation, epsilon_bound, laplace_evidence
+from tests.statistical.audit import (
+    Outputs,
+    audit,
+    chance_of_separation,
+    epsilon_bound,
+    laplace_evidence,
+    separation_bound,
+)
 from tests.statistical.float_support import outside_support
+from vdr_spark.privacy.discrete_gaussian import DiscreteGaussian
 from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
 from vdr_spark.privacy.randomness import secure_words
 
@@ -82,3 +90,30 @@ def test_floating_point_noise_has_holes_that_exact_noise_has_not() -> None:
     exact = noise(Fraction(scale))
     assert holes(exact).mean() == pytest.approx(1 / 8, abs=0.03)
     assert not audit(exact + 1, noise(Fraction(scale)), {"holes": holes}).violates(0.02)
+
+
+def gaussian(sigma: Fraction, runs: int = RUNS) -> Outputs:
+    return DiscreteGaussian(sigma**2).sample(runs, secure_words).reshape(runs, 1)
+
+
+@pytest.mark.parametrize(("factor", "found"), [(Fraction(1), False), (Fraction(8, 10), True)], ids=["right", "small"])
+def test_gaussian_noise_a_fifth_too_small_is_noticed(factor: Fraction, found: bool) -> None:
+    """A user who adds one sigma: no event may tell more than a threshold between two normal distributions does."""
+    sigma = Fraction(40)
+    seen = [int((gaussian(sigma * factor) + added > 20).sum()) for added in (40, 0)]
+    bound = separation_bound(*seen, RUNS, RUNS)
+    assert 0.85 / factor < bound < 1 / factor
+    assert (bound > 1) == found
+
+
+def test_gaussian_noise_by_floating_point_numbers_gives_a_ping_away() -> None:
+    """Doubles beyond 2**53 are even: one ping in such noise shows in the last bit, which exact noise leaves open."""
+    sigma = 2**54
+
+    def is_odd_far_out(outputs: Outputs) -> Outputs:
+        return np.where(np.abs(outputs[:, 0]) > 2**53, outputs[:, 0] & 1, 2)
+
+    floating = np.rint(np.random.default_rng().normal(0, sigma, (RUNS, 1))).astype(np.int64)
+    assert audit(floating + 1, floating, {"odd": is_odd_far_out}).epsilon > 3
+    exact = gaussian(Fraction(sigma)), gaussian(Fraction(sigma))
+    assert not audit(exact[0] + 1, exact[1], {"odd": is_odd_far_out}).violates(0.02)

@@ -90,8 +90,8 @@ def _check_noise(it: Subject) -> str:
     found = check.estimate_scale(tally)
     if found is None:
         raise CannotTell(f"{tally.negative} of {tally.cells} cells are negative: too few to measure the scale")
-    units, claimed = noise.units_per_ping, float(it.release.scale)
-    return f"scale {found / units:.6g} by {tally.negative:,} negative cells, claimed {claimed:.6g}"
+    found_in_pings = found / noise.units_per_ping
+    return f"scale {found_in_pings:.6g} by {tally.negative:,} negative cells, claimed {noise.scale:.6g}"
 
 
 def _check_cells(it: Subject) -> str:

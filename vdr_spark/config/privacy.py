@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from vdr_spark.config.kinds import Count, Epsilon, Seconds
 from vdr_spark.config.settings import Section
@@ -66,6 +66,16 @@ class PrivacySettings(Section):
     test_seed: int | None = Field(
         default=None, ge=0, description="for tests: seeded noise protects nobody, and the release says so"
     )
+
+    @field_validator("mechanism", mode="before")
+    @classmethod
+    def _pure_epsilon(cls, mechanism: Any) -> Any:
+        if mechanism == "discrete_gaussian":
+            raise ValueError(
+                "discrete_gaussian noise gives pure epsilon for no epsilon, and budgets are counted in epsilon; "
+                "use discrete_laplace"
+            )
+        return mechanism
 
     @model_validator(mode="after")
     def _weak_by_word_only(self) -> PrivacySettings:

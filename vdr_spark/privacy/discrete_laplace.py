@@ -21,14 +21,14 @@ import numpy as np
 
 from vdr_spark.arrays import Floats, Integers, Mask
 from vdr_spark.privacy.exact_digits import Digit
-from vdr_spark.privacy.randomness import RandomWords
+from vdr_spark.privacy.randomness import RandomWords, split_signs, with_signs
 
 if TYPE_CHECKING:
     from vdr_spark.privacy.noise_check import LaplaceCheck
 
 _BASE = 1 << 14  # entries of a digit's table: 128 KiB, which a core's second-level cache holds
 _NEGLIGIBLE = 20  # a smaller table, where going past it has a probability of exp(-20) already
-_CHUNK = 1 << 20  # samples made at once
+_CHUNK = 1 << 16  # samples made at once: half a megabyte, so that what one step leaves the next finds in the cache
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,11 @@ class DiscreteLaplace:
         """
         return -(1 + math.exp(self._log_p)) / math.expm1(self._log_p)
 
+    @property
+    def perturbation_variance(self) -> float:
+        """The variance of the noise: perturbations are samples of it, without their sign."""
+        return self.variance
+
     def perturbations(self, shape: tuple[int, ...], random: np.random.Generator) -> Integers:
         """Return |X| for samples X of the noise, as a difference of two geometric numbers; not for protection."""
         one_minus_p = -math.expm1(self._log_p)
@@ -121,29 +126,23 @@ class DiscreteLaplace:
         return samples
 
     def _sample(self, size: int, random_words: RandomWords) -> Integers:
-        samples = np.empty(size, dtype=np.int64)
-        open_positions = np.arange(size)
-        while open_positions.size:
-            negative, magnitude = self._sample_signed(open_positions.size, random_words)
-            samples[open_positions] = np.where(negative, -magnitude, magnitude)
-            open_positions = open_positions[negative & (magnitude == 0)]
+        negative, magnitude = self._sample_signed(size, random_words)
+        samples = with_signs(negative, magnitude)
+        again = np.flatnonzero(negative & (samples == 0))
+        if again.size:
+            samples[again] = self._sample(again.size, random_words)
         return samples
 
     def _sample_signed(self, size: int, random_words: RandomWords) -> tuple[Mask, Integers]:
         """Return independent signs and geometric magnitudes. (size,), (size,)"""
-        first = random_words(size)
-        negative = (first & np.uint64(1)).astype(bool)
+        negative, words = split_signs(random_words(size))
         *lower, top = self._digits
-        magnitude = top.sample((first >> np.uint64(1)).astype(np.int64), random_words)
+        magnitude = top.sample(words, random_words)
         beyond = np.flatnonzero(magnitude == top.size)
         while beyond.size:  # no memory: what lies beyond the table is distributed like the whole
-            extra = top.sample(_words_of_63_bits(random_words, beyond.size), random_words)
+            extra = top.sample(split_signs(random_words(beyond.size))[1], random_words)
             magnitude[beyond] += extra
             beyond = beyond[extra == top.size]
         for digit in reversed(lower):
-            magnitude = magnitude * digit.size + digit.sample(_words_of_63_bits(random_words, size), random_words)
+            magnitude = magnitude * digit.size + digit.sample(split_signs(random_words(size))[1], random_words)
         return negative, magnitude
-
-
-def _words_of_63_bits(random_words: RandomWords, size: int) -> Integers:
-    return (random_words(size) >> np.uint64(1)).astype(np.int64)

@@ -22,9 +22,9 @@ import numpy as np
 
 from vdr_spark.arrays import Integers
 from vdr_spark.privacy.randomness import RandomWords
+from vdr_spark.privacy.threshold_table import WORD_BITS, ThresholdTable
 
-WORD_BITS = 63  # of a 64-bit word; the last bit is left to the caller, who needs a sign
-_GUARD_BITS = 64
+GUARD_BITS = 64
 
 
 @dataclass(frozen=True)
@@ -38,18 +38,17 @@ class Digit:
     rate: Fraction
     size: int
     truncated: bool
-    _ascending: Integers = field(init=False, repr=False, compare=False)
+    _thresholds: ThresholdTable = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         floors = _floors(self.rate, self.size, self.truncated, WORD_BITS)
-        object.__setattr__(self, "_ascending", np.array(floors[::-1], dtype=np.int64))
+        object.__setattr__(self, "_thresholds", ThresholdTable(np.array(floors[::-1], dtype=np.int64)))
 
     def sample(self, words: Integers, more: RandomWords) -> Integers:
         """Return one digit for each 63-bit random word; `more` is asked for bits where a word does not decide."""
-        above = np.searchsorted(self._ascending, words, side="right")
-        digits = len(self._ascending) - above
-        undecided = (above > 0) & (self._ascending[np.maximum(above, 1) - 1] == words)
-        for position in np.flatnonzero(undecided):
+        reached = self._thresholds.count_reached(words)
+        digits = len(self._thresholds.ascending) - reached
+        for position in self._thresholds.find_close(words, reached, width=1):
             digits[position] = self._decide(int(words[position]), more)
         return digits
 
@@ -65,7 +64,7 @@ class Digit:
 
 def _floors(rate: Fraction, size: int, truncated: bool, bits: int) -> list[int]:
     """Return floor(2**bits P(D >= i)) for the i from 1 that the digit can reach, largest first, exact."""
-    precision = bits + _GUARD_BITS
+    precision = bits + GUARD_BITS
     while True:
         lower, upper = _enclosures(rate, size, truncated, precision)
         drop = precision - bits
@@ -78,7 +77,7 @@ def _floors(rate: Fraction, size: int, truncated: bool, bits: int) -> list[int]:
 def _enclosures(rate: Fraction, size: int, truncated: bool, precision: int) -> tuple[list[int], list[int]]:
     """Return integers below and above 2**precision P(D >= i)."""
     one = 1 << precision
-    low_q, high_q = _exp_enclosure(rate, precision)
+    low_q, high_q = exp_enclosure(rate, precision)
     low, high = [one], [one]
     for _ in range(size):
         low.append(low[-1] * low_q >> precision)
@@ -92,14 +91,14 @@ def _enclosures(rate: Fraction, size: int, truncated: bool, precision: int) -> t
     return lower, upper
 
 
-def _exp_enclosure(rate: Fraction, precision: int) -> tuple[int, int]:
+def exp_enclosure(rate: Fraction, precision: int) -> tuple[int, int]:
     """Return integers below and above 2**precision exp(-rate).
 
     With x = rate / 2**halvings <= 1/2 the terms of exp(-x) = 1 - x + x**2/2 - ... fall and alternate, so two
     successive partial sums, here exact fractions, enclose it; squaring leads back to exp(-rate).
     """
     halvings = max(0, rate.numerator.bit_length() - rate.denominator.bit_length() + 2)
-    work = precision + 2 * halvings + _GUARD_BITS
+    work = precision + 2 * halvings + GUARD_BITS
     x = rate / 2**halvings
     power, partial, n = Fraction(1), Fraction(1), 0
     before = partial

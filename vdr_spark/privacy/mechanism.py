@@ -2,7 +2,7 @@
 
 A mechanism adds independent integer noise, the same for every cell. Whoever samples it, checks it, estimates counts
 through it or says how large it is asks the mechanism and knows no distribution by name. Another mechanism is one file
-that implements `Mechanism`, and one line in `MECHANISMS`.
+that implements `Mechanism`, and one line in `MECHANISMS` or in `ZCDP_MECHANISMS`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 from vdr_spark.arrays import Floats, Integers, Slices
 from vdr_spark.errors import InvalidConfig
+from vdr_spark.privacy.discrete_gaussian import DiscreteGaussian
 from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
 from vdr_spark.privacy.randomness import RandomWords
 
@@ -58,12 +59,17 @@ class Mechanism(Protocol):
         """
         ...
 
+    @property
+    def perturbation_variance(self) -> float:
+        """The mean square of `perturbations`, in units squared: how much noise they add to what they are added to."""
+        ...
+
     def sample(self, size: int, random_words: RandomWords) -> Integers:
         """Return `size` exact samples of the noise, made of random words. (size,)"""
         ...
 
     def perturbations(self, shape: tuple[int, ...], random: np.random.Generator) -> Integers:
-        """Return samples m that go with `perturbation_weight`, in units; not for protection. (shape)"""
+        """Return samples m that go with `perturbation_weight`, in units, of any sign; not for protection. (shape)"""
         ...
 
     def convolve(self, mass: Floats, step: float) -> Floats:
@@ -81,11 +87,24 @@ class Mechanism(Protocol):
 MECHANISMS: dict[str, Callable[[int, Fraction], Mechanism]] = {
     DiscreteLaplace.name: DiscreteLaplace.calibrate,
 }
-"""Mechanisms by name, each built from an L1 sensitivity in integer units and epsilon."""
+"""Mechanisms by name that give pure epsilon, each built from an L1 sensitivity in integer units and epsilon."""
+
+ZCDP_MECHANISMS: dict[str, Callable[[int, Fraction], Mechanism]] = {
+    DiscreteGaussian.name: DiscreteGaussian.calibrate_rho,
+}
+"""Mechanisms by name that give rho-zCDP and no pure epsilon, each built from an L2 sensitivity and rho.
+
+The ledger counts epsilon, and none of these has one: a configuration that asks for one is refused.
+"""
 
 
 def build_mechanism(name: str, sensitivity: int, epsilon: Fraction) -> Mechanism:
     """Return the named mechanism, calibrated to counts that one user changes by at most `sensitivity` units in all."""
+    if name in ZCDP_MECHANISMS:
+        raise InvalidConfig(
+            f"privacy.mechanism must give pure epsilon, in which budgets are counted, and {name} noise gives it for no "
+            f"epsilon; use one of {', '.join(sorted(MECHANISMS))}"
+        )
     if name not in MECHANISMS:
         raise InvalidConfig(f"privacy.mechanism must be one of {', '.join(sorted(MECHANISMS))}, not {name!r}")
     return MECHANISMS[name](sensitivity, epsilon)
@@ -127,6 +146,11 @@ class Noise:
     def perturbation_weight(self) -> float:
         """The mechanism's weight of a perturbation, in pings."""
         return self.mechanism.perturbation_weight * self._pings_per_unit
+
+    @property
+    def perturbation_variance(self) -> float:
+        """The mean square of perturbations, in pings squared."""
+        return self.mechanism.perturbation_variance * self._pings_per_unit**2
 
     def perturbations(self, shape: tuple[int, ...], random: np.random.Generator) -> Slices:
         """Return the mechanism's perturbations, in pings. (shape)"""

@@ -5,6 +5,8 @@ comes out negative, then x < -c, and by how much it lies below -c does not depen
 geometric, P(j) = (1 - p) p**(j - 1) with p = exp(-1 / scale), exactly, whatever the people did. Its mean, its shape and
 the share of its odd values are tested; so is that no more cells are exactly zero, or negative, than noise on an empty
 cell allows: noise on the non-empty cells only would leave the others at zero.
+
+*Discrete Gaussian noise* does not forget, and has a module of its own: `gaussian_check`.
 """
 
 from __future__ import annotations
@@ -20,8 +22,8 @@ import numpy as np
 from vdr_spark.arrays import Floats, Integers
 
 _BINS = 16
-_FEWEST = 100  # negative cells, below which nothing can be said
-_P_VALUE = 1e-9  # a right release fails a test once in a billion audits
+FEWEST = 100  # negative cells, below which nothing can be said
+P_VALUE = 1e-9  # a right release fails a test once in a billion audits
 _FEWEST_PER_BIN = 10  # expected; stretches with fewer are joined
 _CONTINUOUS = 1e-6  # 1 - p, below which a sum of geometric numbers is as good as gamma distributed
 
@@ -33,9 +35,9 @@ class Tally:
     cells: int
     zeros: int
     negative: int
-    odd: int  # among the negative
+    odd: int  # among those that the check looks at: the negative ones, or all
     total: float  # of the negative, without their sign
-    bins: Integers  # how many of the negative lie in each stretch of the check's own
+    bins: Integers  # how many of those that the check looks at lie in each stretch of its own
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -90,7 +92,7 @@ class LaplaceCheck:
 
     def estimate_scale(self, tally: Tally) -> float | None:
         """Return the scale that the mean of the negative cells shows; None where there are too few."""
-        if tally.negative < _FEWEST or tally.total == tally.negative:
+        if tally.negative < FEWEST or tally.total == tally.negative:
             return None
         mean = tally.total / tally.negative  # 1 / (1 - p)
         return -1 / math.log1p(-1 / mean)
@@ -100,17 +102,17 @@ class LaplaceCheck:
         from scipy import stats  # here: workers, which only tally, may have none
 
         p, one_minus_p = math.exp(self._log_p), -math.expm1(self._log_p)
-        yield from self._too_many("exactly zero", tally.zeros, tally.cells, one_minus_p / (1 + p))
-        yield from self._too_many("negative", tally.negative, tally.cells, p / (1 + p))
-        if tally.negative < _FEWEST:
+        yield from find_too_many("exactly zero", tally.zeros, tally.cells, one_minus_p / (1 + p))
+        yield from find_too_many("negative", tally.negative, tally.cells, p / (1 + p))
+        if tally.negative < FEWEST:
             return
-        if _two_sided(*_tails_of_sum(tally, one_minus_p)) < _P_VALUE:
+        if _two_sided(*_tails_of_sum(tally, one_minus_p)) < P_VALUE:
             yield (
                 f"negative cells are {tally.total / tally.negative:.6g} below zero on average; noise of the claimed "
                 f"scale puts them {1 / one_minus_p:.6g} below"
             )
         odd = stats.binom(tally.negative, share := 1 / (1 + p))
-        if _two_sided(odd.cdf(tally.odd), odd.sf(tally.odd - 1)) < _P_VALUE:
+        if _two_sided(odd.cdf(tally.odd), odd.sf(tally.odd - 1)) < P_VALUE:
             yield (
                 f"{tally.odd / tally.negative:.2%} of the negative cells are odd numbers, not {share:.2%}: "
                 "the noise is coarser than the counts"
@@ -118,15 +120,16 @@ class LaplaceCheck:
         below = -np.expm1(self._log_p * self._edges.astype(np.float64))  # P(-y <= edge)
         shares: Floats = np.diff(np.concatenate([[0.0], below, [1.0]]))
         observed, expected = _join_sparse(tally.bins, shares * tally.negative)
-        if len(observed) > 1 and stats.chisquare(observed, expected).pvalue < _P_VALUE:
+        if len(observed) > 1 and stats.chisquare(observed, expected).pvalue < P_VALUE:
             yield "the negative cells are not spread as discrete Laplace noise is"
 
-    @staticmethod
-    def _too_many(what: str, observed: int, cells: int, share: float) -> Iterator[str]:
-        from scipy import stats
 
-        if stats.binom.sf(observed - 1, cells, share) < _P_VALUE:
-            yield f"{observed / cells:.2%} of the cells are {what}; noise on every cell leaves at most {share:.2%}"
+def find_too_many(what: str, observed: int, cells: int, share: float) -> Iterator[str]:
+    """Say so where more cells are such than if each were with probability `share`, the most that noise allows."""
+    from scipy import stats
+
+    if stats.binom.sf(observed - 1, cells, share) < P_VALUE:
+        yield f"{observed / cells:.2%} of the cells are {what}; noise on every cell leaves at most {share:.2%}"
 
 
 def _two_sided(lower: float, upper: float) -> float:

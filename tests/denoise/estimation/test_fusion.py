@@ -5,21 +5,27 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.denoise.gaussian import gaussian_noise, under_noise
 from tests.denoise.laplace import laplace_noise
 from tests.denoise.priors.test_temporal import city, with_noise
 from vdr_spark.denoise.estimation import fusion
 from vdr_spark.denoise.estimation.fusion import Fusion, fuse
 from vdr_spark.denoise.priors.temporal import temporal_prior
 from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
+from vdr_spark.privacy.mechanism import Noise
 
 NOISE = DiscreteLaplace(Fraction(8))
 
 
-def test_better_than_prior_and_than_noise_and_the_error_bars_are_right() -> None:
+BOTH = pytest.mark.parametrize("noise", [laplace_noise(8.0), gaussian_noise(11.0)], ids=["Laplace", "Gaussian"])
+
+
+@BOTH
+def test_better_than_prior_and_than_noise_and_the_error_bars_are_right(noise: Noise) -> None:
     truth = city()
-    noisy = with_noise(truth)
-    prior = temporal_prior(noisy, NOISE.variance).mean
-    fused = fuse(prior, noisy, laplace_noise(8.0))
+    noisy = under_noise(truth, noise)
+    prior = temporal_prior(noisy, noise.variance).mean
+    fused = fuse(prior, noisy, noise)
     error = np.mean((fused.counts - truth) ** 2)
     assert error < np.mean((prior - truth) ** 2)
     assert error < 0.1 * np.mean((noisy - truth) ** 2)
@@ -27,11 +33,12 @@ def test_better_than_prior_and_than_noise_and_the_error_bars_are_right() -> None
     assert np.mean(fused.deviation**2) == pytest.approx(error, rel=0.35)
 
 
-def test_a_peak_nobody_predicted_is_kept() -> None:
+@BOTH
+def test_a_peak_nobody_predicted_is_kept(noise: Noise) -> None:
     truth = city()
     truth[3, 30, 30] = 900
-    noisy = with_noise(truth)
-    fused = fuse(temporal_prior(noisy, NOISE.variance).mean, noisy, laplace_noise(8.0))
+    noisy = under_noise(truth, noise)
+    fused = fuse(temporal_prior(noisy, noise.variance).mean, noisy, noise)
     assert fused.counts[3, 30, 30] > 700
     assert fused.counts[4, 30, 30] < 40
 
@@ -56,10 +63,11 @@ def test_a_useless_prior_does_no_harm() -> None:
     assert np.mean((fused.counts - truth) ** 2) < np.mean((noisy - truth) ** 2)
 
 
+@BOTH
 @pytest.mark.parametrize("value", [0.0, -5.0, 70_000.0])
-def test_constant_tensors(value: float) -> None:
+def test_constant_tensors(value: float, noise: Noise) -> None:
     noisy = np.full((2, 9, 9), value, np.float32)
-    fused = fuse(np.maximum(noisy, 0), noisy, laplace_noise(8.0))
+    fused = fuse(np.maximum(noisy, 0), noisy, noise)
     assert np.isfinite(fused.counts).all()
     np.testing.assert_allclose(fused.counts, max(value, 0), atol=8)
 

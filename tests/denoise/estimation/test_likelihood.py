@@ -1,11 +1,10 @@
 """Distributions seen through the noise, against sums written out."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 from scipy import stats
 
+from tests.denoise.gaussian import gaussian_noise
 from tests.denoise.laplace import laplace_noise
 from vdr_spark.denoise.estimation.likelihood import Axis, heavy_tail, negative_binomial
 from vdr_spark.privacy.mechanism import Noise
@@ -61,7 +60,9 @@ def test_tables_stay_short_and_steps_finer_than_the_noise(scale: float, units_pe
     np.testing.assert_array_equal(axis.is_beyond(noisy), [False, False, False, True])
 
 
-@pytest.mark.parametrize("noise", [laplace_noise(5.0), laplace_noise(128.0), laplace_noise(5.0, 2**20)], ids=str)
+@pytest.mark.parametrize(
+    "noise", [laplace_noise(5.0), laplace_noise(128.0), laplace_noise(5.0, 2**20), gaussian_noise(5.0, 2**20)], ids=str
+)
 def test_the_largest_noisy_count_is_no_exception(noise: Noise) -> None:
     """It is likely to be the largest because of its noise: it must not be released as it is."""
     noisy = np.random.default_rng(0).laplace(0, noise.scale, 1000).astype(np.float32)
@@ -74,24 +75,9 @@ def test_a_mean_far_beyond_the_axis_is_all_at_its_end() -> None:
     assert mass.argmax() == 49
 
 
-@dataclass(frozen=True)
-class _Normal:
-    """Rounded normal noise: unlike Laplace noise it does not forget, and says more the further below zero it lies."""
-
-    scale: float
-
-    @property
-    def depth(self) -> float:
-        return 8 * self.scale
-
-    def convolve(self, mass: np.ndarray, step: float) -> np.ndarray:
-        n = np.arange(mass.shape[-1]) * step
-        return mass @ np.exp(-np.square((n[:, None] - n) / self.scale) / 2)
-
-
 def test_noise_with_a_memory_has_places_below_zero() -> None:
     """For such noise a count of -12 makes an empty cell more probable than a count of 0 does."""
-    noise = Noise(_Normal(4.0))  # type: ignore[arg-type]
+    noise = gaussian_noise(4.0)
     noisy = np.array([-100.0, -12.0, 0.0, 9.0], np.float32)
     axis = Axis.of(noisy, noise)
     assert axis.size == 32 + axis.largest + 1
@@ -104,3 +90,14 @@ def test_noise_with_a_memory_has_places_below_zero() -> None:
         assert first[place] / mass[place] == pytest.approx((weights * n).sum() / weights.sum(), rel=1e-6)
     posterior = (first / mass)[axis.places(noisy)]
     assert posterior[1] < 0.7 * posterior[2]
+
+
+@pytest.mark.parametrize("sigma", [0.4, 5.0, 200.0, 1e6])
+@pytest.mark.parametrize("units_per_ping", [1, 2**20])
+def test_through_gaussian_noise_nothing_vanishes(sigma: float, units_per_ping: int) -> None:
+    """Gaussian tails are thin, and tables of logarithms are made of them: every place has a likelihood."""
+    axis = Axis.of(np.array([-5.0, 1e12], np.float32), gaussian_noise(sigma, units_per_ping))
+    seen = axis.marginal(heavy_tail(axis.n))
+    assert seen.shape == (axis.size,)
+    assert axis.below == pytest.approx(8 * sigma / axis.step, abs=1)
+    assert np.log(seen).min() > -60

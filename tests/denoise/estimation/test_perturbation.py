@@ -5,35 +5,36 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from tests.denoise.gaussian import gaussian_noise, under_noise
 from tests.denoise.laplace import laplace_noise
 from vdr_spark.arrays import Slices
 from vdr_spark.denoise.estimation.blocks import Level
 from vdr_spark.denoise.estimation.perturbation import SHARE, BlockSums, block_risks, perturb
 from vdr_spark.privacy.mechanism import Noise
-from vdr_spark.privacy.randomness import seeded_words
 
 NOISE = laplace_noise(6.0)
 SHAPE = (12, 96, 96)
 LEVELS = [Level(1, 1), Level(4, 1), Level(16, 1), Level(4, 12)]
 
 
-def noisy_city(seed: int) -> tuple[np.ndarray, np.ndarray]:
+def noisy_city(seed: int, noise: Noise = NOISE) -> tuple[np.ndarray, np.ndarray]:
     """True and noisy counts, by the mechanism's own sampler."""
     rate = np.random.default_rng(1).gamma(0.3, 20.0, SHAPE[1:])
     truth = np.random.default_rng(seed).poisson(rate, SHAPE).astype(np.float32)
-    noise = NOISE.mechanism.sample(truth.size, seeded_words(seed, 0)).reshape(SHAPE)
-    return truth, (truth + noise).astype(np.float32)
+    return truth, under_noise(truth, noise, seed)
 
 
-def risks_and_errors(estimate: Callable[[Slices], Slices], level: Level, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def risks_and_errors(
+    estimate: Callable[[Slices], Slices], level: Level, noise: Noise, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Estimated and true squared errors of all blocks, relative to the variance of their noise."""
-    truth, noisy = noisy_city(seed)
-    perturbed = perturb(noisy, NOISE, 100 + seed)  # else it would repeat the sequence that made the truth
+    truth, noisy = noisy_city(seed, noise)
+    perturbed = perturb(noisy, noise, 100 + seed)  # else it would repeat the sequence that made the truth
     cells = level.sums(np.ones(SHAPE))
     first, second = (level.sums(estimate(of)) for of in (noisy, perturbed.noisy))
     sums = BlockSums(level.sums(noisy), first, second, level.sums(perturbed.signs), cells)
-    errors = (first - level.sums(truth)) ** 2 / (cells * NOISE.variance)
-    return block_risks(sums, NOISE).ravel(), errors.ravel()
+    errors = (first - level.sums(truth)) ** 2 / (cells * noise.variance)
+    return block_risks(sums, noise).ravel(), errors.ravel()
 
 
 def soft_threshold(noisy: Slices) -> Slices:
@@ -52,10 +53,11 @@ def smoothed(noisy: Slices) -> Slices:
     return (around / 3).astype(np.float32)
 
 
+@pytest.mark.parametrize("noise", [NOISE, gaussian_noise(8.0)], ids=["Laplace", "Gaussian"])
 @pytest.mark.parametrize("level", LEVELS, ids=str)
 @pytest.mark.parametrize("estimate", [soft_threshold, clipped, smoothed], ids=lambda of: of.__name__)
-def test_the_risk_is_right_in_the_mean(estimate: Callable[[Slices], Slices], level: Level) -> None:
-    found = [risks_and_errors(estimate, level, seed) for seed in range(8)]
+def test_the_risk_is_right_in_the_mean(estimate: Callable[[Slices], Slices], level: Level, noise: Noise) -> None:
+    found = [risks_and_errors(estimate, level, noise, seed) for seed in range(8)]
     difference = np.concatenate([risks - errors for risks, errors in found])
     error = difference.std() / np.sqrt(difference.size)
     assert abs(difference.mean()) < 4 * error
@@ -71,6 +73,15 @@ def test_gaussian_noise_of_the_same_variance_would_mislead() -> None:
         pays.append(2 * np.mean((noisy - truth) * clipped(noisy)) / NOISE.variance)
         looks.append(2 * np.mean(more * (clipped(noisy + more) - clipped(noisy))) / SHARE / NOISE.variance)
     assert np.mean(looks) > 1.15 * np.mean(pays)
+
+
+def test_steps_of_another_size_than_the_noise_are_told_as_what_they_are() -> None:
+    noise, noisy = gaussian_noise(8.0), np.zeros((40, 100, 100), np.float32)
+    perturbed = perturb(noisy, noise)
+    added = perturbed.noisy.var()
+    assert added < 0.7 * SHARE * noise.variance  # steps are shorter than the noise
+    assert perturbed.noise.variance == pytest.approx(noise.variance + added, rel=0.01)
+    assert perturb(noisy, gaussian_noise(1e-5)).noise == gaussian_noise(1e-5)
 
 
 def test_a_few_cells_are_perturbed_by_samples_of_the_noise() -> None:

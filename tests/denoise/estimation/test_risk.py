@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter
 
+from tests.denoise.gaussian import gaussian_noise, under_noise
 from tests.denoise.laplace import laplace_noise
 from vdr_spark.denoise.estimation.risk import estimate_risk
 from vdr_spark.privacy.mechanism import Noise
@@ -19,10 +20,7 @@ def truth_and_noisy(noise: Noise, seed: int = 0) -> tuple[Slices, Slices]:
     random = np.random.default_rng(seed)
     rate = random.gamma(0.3, 8, size=(1, 200, 200)).repeat(6, axis=0)
     true = random.poisson(rate).astype(np.float32)
-    scale = noise.scale * noise.units_per_ping
-    p = -np.expm1(-1 / scale)
-    samples = random.geometric(p, true.shape) - random.geometric(p, true.shape)
-    return true, (true + samples / noise.units_per_ping).astype(np.float32)
+    return true, under_noise(true, noise, seed + 1)
 
 
 ESTIMATES: dict[str, Callable[[Slices], Slices]] = {
@@ -38,9 +36,17 @@ ESTIMATES: dict[str, Callable[[Slices], Slices]] = {
 }
 
 
-@pytest.mark.parametrize(
-    "noise", [laplace_noise(0.5), laplace_noise(5.0), laplace_noise(5.0, 2**20)], ids=["small", "large", "weights"]
-)
+NOISES = {
+    "small": laplace_noise(0.5),
+    "large": laplace_noise(5.0),
+    "weights": laplace_noise(5.0, 2**20),
+    "small Gaussian": gaussian_noise(0.7),
+    "Gaussian": gaussian_noise(7.0),
+    "Gaussian weights": gaussian_noise(7.0, 2**20),
+}
+
+
+@pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES)
 @pytest.mark.parametrize("name", ESTIMATES)
 def test_it_tracks_the_true_risk(noise: Noise, name: str) -> None:
     true, noisy = truth_and_noisy(noise)
@@ -61,8 +67,8 @@ def test_weights_say_which_cells_matter(name: str) -> None:
     assert found == pytest.approx(actual, rel=0.1, abs=0.05 * noise.variance)
 
 
-def test_it_ranks_estimates_as_the_truth_does() -> None:
-    noise = laplace_noise(5.0)
+@pytest.mark.parametrize("noise", [laplace_noise(5.0), gaussian_noise(7.0)], ids=["Laplace", "Gaussian"])
+def test_it_ranks_estimates_as_the_truth_does(noise: Noise) -> None:
     true, noisy = truth_and_noisy(noise)
     actual = {name: float(np.mean((estimate(noisy) - true) ** 2)) for name, estimate in ESTIMATES.items()}
     found = {name: estimate_risk(noisy, estimate, noise) for name, estimate in ESTIMATES.items()}
@@ -71,10 +77,10 @@ def test_it_ranks_estimates_as_the_truth_does() -> None:
     assert all(found[a] < found[b] for a, b in clearly_better)
 
 
+@pytest.mark.parametrize("noise", [laplace_noise(5.0), gaussian_noise(7.0)], ids=["Laplace", "Gaussian"])
 @pytest.mark.parametrize("side", [5, 9, 33])
-def test_cells_that_are_perturbed_at_once_do_not_disturb_each_other(side: int) -> None:
+def test_cells_that_are_perturbed_at_once_do_not_disturb_each_other(noise: Noise, side: int) -> None:
     """A wide mean of empty country is nearly right, and must be seen to be."""
-    noise = laplace_noise(5.0)
     noisy = truth_and_noisy(noise)[1] - truth_and_noisy(noise)[0]
     found = np.mean([estimate_risk(noisy, lambda y: uniform_filter(y, (0, side, side)), noise, s) for s in range(8)])
     assert found == pytest.approx(noise.variance / side**2, abs=0.004 * noise.variance)
@@ -87,8 +93,8 @@ def test_reproducing_the_noise_is_found_out() -> None:
     assert estimate_risk(noisy, lambda y: y, noise) == pytest.approx(noise.variance, rel=0.05)
 
 
-def test_no_noise_to_speak_of_is_no_trouble() -> None:
-    noise = laplace_noise(1e-5)
+@pytest.mark.parametrize("noise", [laplace_noise(1e-5), gaussian_noise(1e-5)], ids=["Laplace", "Gaussian"])
+def test_no_noise_to_speak_of_is_no_trouble(noise: Noise) -> None:
     counts = np.ones((1, 8, 8), np.float32)
     assert noise.variance == 0
     assert estimate_risk(counts, lambda y: y + 1, noise) == pytest.approx(1)

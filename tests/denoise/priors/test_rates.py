@@ -3,24 +3,27 @@
 import numpy as np
 import pytest
 
+from tests.denoise.gaussian import gaussian_noise, under_noise
 from tests.denoise.laplace import laplace_noise
-from tests.denoise.priors.test_temporal import NOISE, city, with_noise
+from tests.denoise.priors.test_temporal import city, with_noise
 from vdr_spark.denoise.priors.rates import rates_prior
 from vdr_spark.denoise.priors.temporal import temporal_prior
 from vdr_spark.denoise.statistics.subsets import LeaveOneOut
+from vdr_spark.privacy.mechanism import Noise
 
 EVEN = np.ones(12)
 
 
-def test_sparse_peaks_are_found_where_a_mean_would_smear_them() -> None:
+@pytest.mark.parametrize("noise", [laplace_noise(8.0), gaussian_noise(11.0)], ids=["Laplace", "Gaussian"])
+def test_sparse_peaks_are_found_where_a_mean_would_smear_them(noise: Noise) -> None:
     rng = np.random.default_rng(0)
     rate = np.zeros((60, 60))
     rate.ravel()[rng.choice(3600, 40, replace=False)] = 60
     truth = rng.poisson(np.broadcast_to(rate, (12, 60, 60))).astype(np.float32)
-    noisy = with_noise(truth)
-    prior = rates_prior(noisy, LeaveOneOut(noisy, EVEN), laplace_noise(8.0))
+    noisy = under_noise(truth, noise)
+    prior = rates_prior(noisy, LeaveOneOut(noisy, EVEN), noise)
     error = np.mean((prior - truth) ** 2)
-    assert error < 0.5 * np.mean((temporal_prior(noisy, NOISE.variance).mean - truth) ** 2)
+    assert error < 0.5 * np.mean((temporal_prior(noisy, noise.variance).mean - truth) ** 2)
     assert prior[:, rate > 0].mean() == pytest.approx(60, rel=0.15)
     assert prior[:, rate == 0].mean() < 0.3
 

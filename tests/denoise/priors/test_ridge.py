@@ -117,8 +117,8 @@ def test_weights_that_were_fitted_on_the_cell_itself_are_found_out(
     blocks = own_noise_by_bin(*(Level(8, 1).sums(of) for of in (expected, noise)))
     for found in (cells, blocks):
         assert found[0] < -4  # low where the noise was low
-        assert found[-1] > 3
-        assert abs(found).max() > 6
+        assert found[-1] > 2.5
+        assert abs(found).max() > 5
 
 
 @pytest.fixture(scope="module")

@@ -54,7 +54,8 @@ def estimate_accuracy(
     weights = np.stack([busyness(total - noisy[t], len(noisy) - 1, noise) for t in some])
     estimate = estimator_of(some)
     alike, busy = estimate_risks(noisy[some], estimate, noise, [None, weights], seed, cell_by_cell)
-    # The squares of all noise are as large as expected up to so much: sqrt(5) deviations of one cell's.
+    # The squares of all noise are as large as expected up to so much: sqrt(5) variances of Laplace noise for one cell,
+    # which is more than the sqrt(2) of Gaussian noise.
     uncertain = math.sqrt(5 / noisy[some].size) * noise.variance
     squared = float(alike.mean()) if alike.mean() > 2 * uncertain else None
     return Accuracy(None if squared is None else squared**0.5, float(busy.mean()) / max(noise.variance, 1.0))

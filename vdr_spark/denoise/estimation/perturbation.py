@@ -16,9 +16,10 @@ everything is estimated a second time; with S_B the sum of the signs in the bloc
     E n_B E_B  =  w / SHARE * E [S_B (E_B' - E_B)],
 
 up to what perturbed cells do to each other, which has the sign of neither and cancels. The perturbed counts hold
-SHARE more noise, and the second estimate is told so: a denoiser that took it for people would follow it too far. Noise
-of another shape, such as Gaussian noise in all cells, gives another answer: estimates that know the mechanism follow a
-little noise further than the rare large one.
+SHARE times the perturbations' variance more noise, and the second estimate is told so: a denoiser that took it for
+people would follow it too far. Perturbations of another shape, such as Gaussian ones in all cells where the noise is
+Laplace noise, give another answer: estimates that know the mechanism follow a little noise further than the rare large
+one.
 
 Everything here is post-processing. The samples are seeded: what is judged twice is judged alike.
 """
@@ -54,7 +55,8 @@ def perturb(noisy: Slices, noise: Noise, seed: int = 0) -> Perturbed:
         number = int(chosen.sum())
         sign[chosen] = random.choice(np.array([-1, 1], np.int8), number)
         layer[chosen] += sign[chosen] * noise.perturbations((number,), random)
-    return Perturbed(counts, signs, noise.widened(SHARE))
+    added = SHARE * noise.perturbation_variance / noise.variance if noise.variance > 0 else 0.0
+    return Perturbed(counts, signs, noise.widened(added))
 
 
 @dataclass(frozen=True)

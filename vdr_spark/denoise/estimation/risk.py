@@ -9,10 +9,11 @@ The middle term can be had from y too: the mechanism gives perturbations m and a
 
     2 E n g(y)  =  w E [g(y + m) - g(y - m)]
 
-(`DiscreteLaplace.perturbation_weight` has the argument for discrete Laplace noise). So we push some cells up and down
-by samples of m, and look how far the estimate follows: an estimate that follows its own noise pays for it. Nothing
-has to be smooth, which a codebook is not. The expectation is exact for one cell perturbed alone; many are perturbed at
-once, few and far between, each in a direction of its own, so that what they do to each other cancels.
+(`DiscreteLaplace.perturbation_weight` and `privacy.gaussian_steps` have the arguments). So we push some cells up and
+down by samples of m, and look how far the estimate follows: an estimate that follows its own noise pays for it. Nothing
+has to be smooth, which a codebook is not. The expectation is exact for one cell perturbed alone (under Gaussian noise,
+as nearly as `gaussian_steps` says); many are perturbed at once, few and far between, each in a direction of its own, so
+that what they do to each other cancels.
 
 Everything here is post-processing. The samples are seeded: two estimates are compared under the same perturbations.
 """

@@ -1,6 +1,6 @@
 """How far nearest hot spots are off, asked as in the paper's section 5, over several draws of the noise.
 
-    python benchmarks/hotspots.py                                                     # generated Houston, 50 million pings
+    python benchmarks/hotspots.py   # generated Houston, 50 million pings
     python benchmarks/hotspots.py --preset cabs_sf --input cabs_sf_trip_ends.parquet --epsilon 0.2 --draws 3
 
 From the cells of 1,000 pings the nearest cell of at least 10, 20 and 40 pings (of all pings) is searched for, within

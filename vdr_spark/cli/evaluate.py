@@ -47,7 +47,7 @@ def paper_table(evaluation: Evaluation) -> Table:
     sides = next(iter(evaluation.ranges.values()))
     table = Table("", *(f"squares of {side}" for side in sides), "forecasts, sMAPE")
     for name, errors in evaluation.ranges.items():
-        smape = evaluation.forecasts[name]
+        smape = evaluation.forecasts.get(name)
         figures = (*(f"{error:.3f}" for error in errors.values()), "" if smape is None else f"{smape:.3f}")
         table.add_row(name.replace("_", ", "), *figures)
     return table

@@ -25,9 +25,9 @@ def test_finds_what_a_search_of_every_cell_finds(ruler: Ruler, extent_m: float) 
     rng = np.random.default_rng(4)
     tensor = rng.poisson(2.0, size=(7, 12, 12)).astype(np.float32)
     places = np.column_stack([rng.integers(size, size=40) for size in tensor.shape])
-    found = find_nearest(tensor, places, 7, ruler, extent_m)
+    found = find_nearest(tensor, places, 5, ruler, extent_m)
     for number, place in enumerate(places):
-        distance, count = brute_force(tensor, place, 7, ruler, extent_m)
+        distance, count = brute_force(tensor, place, 5, ruler, extent_m)
         assert found.distance[number] == pytest.approx(distance)
         if np.isfinite(distance):  # of equally near ones the one that holds most
             assert tensor[tuple(found.cells[number])] == count
@@ -58,3 +58,14 @@ def test_a_ball_holds_every_cell_within_its_radius_and_extent_once() -> None:
     assert set(map(tuple, ball.offsets.tolist())) == expected
     assert (np.diff(ball.distance) >= 0).all()
     assert ball.offsets[0].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("largest", [(1, 3, 5), (1, 5, 3), (0, 4, 5), (2, 4, 5)])
+def test_of_equally_near_cells_the_one_that_holds_most(largest: tuple[int, int, int]) -> None:
+    tensor = np.zeros((3, 9, 9))
+    tensor[1, 3, 5] = tensor[1, 5, 3] = 20  # both sqrt(2) away
+    tensor[0, 4, 5] = tensor[2, 4, 5] = 20  # so are these, in other slices
+    tensor[largest] = 30
+    found = find_nearest(tensor, np.array([[1, 4, 4]]), 20, SQUARE)
+    assert found.distance[0] == pytest.approx(np.sqrt(2))
+    assert tensor[tuple(found.cells[0])] == 30

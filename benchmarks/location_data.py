@@ -19,9 +19,20 @@ from numpy.typing import NDArray
 from pyarrow import csv
 
 from vdr_spark.grid import Box, Grid
+from vdr_spark.synth.blocks import Population, sample_block
 from vdr_spark.synth.power_law import PowerLaw
 
 Users = Literal["none", "own", "cut"]
+_PINGS_PER_BLOCK = 150_000  # expected, as `vdr synth` cuts its people
+
+
+@dataclass(frozen=True)
+class City:
+    """A city that can be generated: its seed, how many pings people have, and about how many there are in all."""
+
+    seed: int
+    law: PowerLaw
+    pings: int
 
 
 @dataclass(frozen=True)
@@ -36,6 +47,7 @@ class Preset:
     users: Users = "none"  # who is protected: a ping, those of the file, or those that its pings are cut into
     k: int = 1  # pings of a user, unless said otherwise
     roam: bool = False  # vehicles, not people
+    city: City | None = None  # generated where no file is given
 
     def grid(self, cells: int | None) -> Grid:
         return Grid(self.box, cells or self.cells, self.start, 3600 * self.hours, self.slices)
@@ -48,6 +60,8 @@ class Preset:
 _BEIJING = Box.around(39.9075, 116.3972, 20_000)
 _HOUSTON = Box.around(29.7604, -95.3698, 20_000)
 _CABS = Box(37.60793, -122.45129, 37.80792, -122.21134)
+USER_SIZES = PowerLaw(exponent=2.018, shift=25.5, cutoff=30_000)
+_DEMO_CITY = City(7, PowerLaw(exponent=2.7, shift=30, cutoff=90_000), 8_000_000)  # that of conf/demo.yaml
 _MONDAY_IN_SF, _NIGHT_IN_HOUSTON = datetime(2008, 5, 19, tzinfo=UTC), datetime(2020, 1, 7, 6, tzinfo=UTC)
 PRESETS = {
     "cabs_sf": Preset(_CABS, datetime(2008, 5, 17, tzinfo=UTC), 24, 24),
@@ -61,10 +75,9 @@ PRESETS = {
         Box.around(37.7749, -122.4194, 20_000), _MONDAY_IN_SF, 3, 56, cells=150, users="own", k=500, roam=True
     ),
     # Pings that `vdr synth` made of conf/demo.yaml and, with a section `synth` of its own, of conf/houston.yaml.
-    "demo": Preset(_HOUSTON, _NIGHT_IN_HOUSTON, 3, 56, cells=192, users="own", k=160),
-    "houston": Preset(_HOUSTON, _NIGHT_IN_HOUSTON, 3, 96, users="own", k=13),
+    "demo": Preset(_HOUSTON, _NIGHT_IN_HOUSTON, 3, 56, cells=192, users="own", k=160, city=_DEMO_CITY),
+    "houston": Preset(_HOUSTON, _NIGHT_IN_HOUSTON, 3, 96, users="own", k=13, city=City(1, USER_SIZES, 50_000_000)),
 }
-USER_SIZES = PowerLaw(exponent=2.018, shift=25.5, cutoff=30_000)
 
 
 @dataclass(frozen=True)
@@ -108,6 +121,19 @@ def read_pings(path: Path, grid: Grid, users: Users) -> Data:
         return Data(grid, cells, None)
     own = np.unique(taxi[inside], return_inverse=True)[1]
     return Data(grid, cells, own if users == "own" else _cut_into_users(own, us[inside]))
+
+
+def generate_pings(city: City, grid: Grid) -> Data:
+    """Return the pings that `vdr synth` would write of a city, made here and without Spark; 50 million take 2 GB."""
+    users, per_block = city.law.users_for(city.pings), max(1, round(_PINGS_PER_BLOCK / city.law.mean))
+    people = Population("city", city.seed, city.law, components=50, weights="equal", sigma_cells=8.0)
+    cells, owners = [], []
+    for block, first in enumerate(range(0, users, per_block)):
+        pings = sample_block(people, grid, block, min(per_block, users - first))
+        found = grid.cell_of(pings.lat, pings.lon, pings.ts_us)
+        cells.append(found[found >= 0])
+        owners.append(pings.user[found >= 0] + first)
+    return Data(grid, np.concatenate(cells), np.concatenate(owners))
 
 
 Columns = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]

@@ -20,6 +20,14 @@ def test_summary(demo_folder: Path) -> None:
         assert "pings" in answer
 
 
+def test_the_evaluation_asks_as_the_paper_does(demo_folder: Path) -> None:
+    paper = json.loads((demo_folder / "out/demo/evaluation/errors.json").read_text())["paper"]
+    assert set(paper["hotspots"]) == {"10", "20", "40"}
+    assert set(paper["hotspots"]["20"]) == {"noisy_scaled", "refined", "by_probability"}
+    assert paper["ranges"]["refined"]["500-2000 m"] < paper["ranges"]["noisy_scaled"]["500-2000 m"]
+    assert set(paper["forecasts"]) == {"noisy_scaled", "refined"}
+
+
 @pytest.mark.parametrize(
     "name",
     ["pictures/day.png", "pictures/forecast.png", "pictures/loss.png", "evaluation/slice.png", "evaluation/codes.png"],

@@ -139,3 +139,30 @@ def test_mistakes_are_sentences(arguments: list[str], tmp_path: Path, capsys: py
     printed = capsys.readouterr().err
     assert "cannot be read" in printed
     assert "Traceback" not in printed
+
+
+def test_a_density_is_searched_for_in_all_slices_and_its_probability_told(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call("query", "hotspot", *arguments, "--density", "200", "--extent", "30000", "--json") == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["threshold"] == 200
+    assert answer["count"] >= 200  # no error bars: the release is taken at its word
+    assert answer["probability"] is None
+    assert {"slices_away", "distance_cells", "distance_m", "probability_within"} <= set(answer)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--extent", "100"], "--extent must come with --density"),
+        (["--density", "10", "--within", "100"], "--density must not come with --threshold or --within"),
+        (["--density", "10", "--threshold", "10"], "--density must not come with --threshold or --within"),
+        (["--density", "1e9"], "density must be one that a cell within 5.0 km may reach"),
+    ],
+)
+def test_options_of_the_two_searches_are_not_mixed(
+    arguments: list[str], options: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call("query", "hotspot", *arguments, *options) == 2
+    assert words in " ".join(capsys.readouterr().err.split())

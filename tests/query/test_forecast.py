@@ -4,10 +4,13 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
+from statsmodels.tsa.forecasting.theta import ThetaModel
+from statsmodels.tsa.stattools import acf
 
 from vdr_spark.errors import InvalidQuery
 from vdr_spark.grid import Box
 from vdr_spark.query import box_series, forecast
+from vdr_spark.query.theta import shows_season
 
 EVERYTHING = Box(0.0, 0.0, 1.0, 1.0)
 DAY = np.array([400, 200, 120, 800, 1600, 2000, 2400, 1000.0])
@@ -178,3 +181,17 @@ def test_says_the_answer_in_a_sentence(make_release) -> None:
     answer = forecast(replace(release, protected=False), EVERYTHING, 1)
     assert str(answer) == f"UNPROTECTED, from a test seed: {answer.sentence()}"
     assert "and 200 over 2 slices in all" in forecast(release, EVERYTHING, 2).sentence()
+
+
+def test_the_test_of_a_season_is_that_of_statsmodels_where_the_series_is_long() -> None:
+    rng = np.random.default_rng(0)
+    decisions = []
+    for strength in np.linspace(0, 1, 30):
+        series = rng.normal(size=800) + strength * np.sin(2 * np.pi * np.arange(800) / 8)
+        model = ThetaModel(series, period=8, use_test=True, method="additive")
+        correlation = acf(series, nlags=8, fft=True)
+        model.fit()
+        theirs = bool(model._has_seasonality) and correlation[8] > 0
+        decisions.append((shows_season(series, 8), theirs))
+    assert sum(ours == theirs for ours, theirs in decisions) >= 29  # the two divisors differ by a hundredth
+    assert {ours for ours, _ in decisions} == {True, False}

@@ -14,7 +14,7 @@ import pytest
 from tests.release.hand_made import hand_made
 from vdr_spark.errors import EnvironmentProblem, InvalidQuery
 from vdr_spark.grid import Box
-from vdr_spark.query import box_series, forecast, nearest_hotspot, range_count
+from vdr_spark.query import box_series, forecast, nearest_dense_hotspot, nearest_hotspot, range_count
 
 COUNTS = np.arange(1, 1 + 3 * 4 * 4).reshape(3, 4, 4)
 SOUTH_WEST = Box(0.0, 0.0, 0.5, 0.25)  # two rows, one column
@@ -25,6 +25,9 @@ def test_methods_are_the_functions() -> None:
     start, end = datetime(2020, 1, 7, 1, tzinfo=UTC), datetime(2020, 1, 7, 5, tzinfo=UTC)
     assert release.range_count(SOUTH_WEST, start, end) == range_count(release, SOUTH_WEST, start, end)
     assert release.nearest_hotspot(0.1, 0.1, 2, 40, 1e6) == nearest_hotspot(release, 0.1, 0.1, 2, 40, 1e6)
+    dense = release.nearest_dense_hotspot(0.1, 0.1, 0, 20, 1e6)
+    assert dense == nearest_dense_hotspot(release, 0.1, 0.1, 0, 20, 1e6)
+    assert "which it reaches with a probability of" in dense._repr_html_()
     np.testing.assert_array_equal(release.series(SOUTH_WEST), box_series(release, SOUTH_WEST))
     longer = hand_made(np.random.default_rng(0).gamma(3, 9, size=(24, 2, 2)))
     for method in ("theta", "holt_winters"):
@@ -44,6 +47,9 @@ def test_answers_and_moments_without_a_zone_are_in_that_of_the_release() -> None
     assert told in str(answer)
     assert answer.start == datetime(2020, 1, 7, 1, tzinfo=UTC)
     assert "slice from 2020-01-06 18:00 America/Chicago" in str(release.nearest_hotspot(0.1, 0.1, evening, 3))
+    assert "slice from 2020-01-06 18:00 America/Chicago" in str(
+        release.nearest_dense_hotspot(0.1, 0.1, evening, 1, 1e6)
+    )
     assert "slice from 2020-01-07 03:00 America/Chicago" in str(release.forecast(SOUTH_WEST, 1))
     assert release.to_pandas(start=evening)["slice"].min() == 0
     assert "2020-01-06 18:00 America/Chicago (UTC-06:00) to" in repr(release)

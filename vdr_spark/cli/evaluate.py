@@ -24,6 +24,8 @@ def run(config: ReleaseConfig, region: str | None, reads_the_truth: bool) -> Non
     evaluation = evaluate(spark, draws, release, reads_the_truth=reads_the_truth)
     console.print(error_table(evaluation))
     console.print(scale_table(evaluation))
+    console.print(paper_table(evaluation))
+    console.print(hotspot_table(evaluation))
     folder = save_evaluation(evaluation, release)
     save_codes(evaluation, release)
     console.print(f"Figures and pictures are in {folder}", markup=False)
@@ -37,6 +39,27 @@ def scale_table(evaluation: Evaluation) -> Table:
         figures = (f"{of[name]:.3f}" if name in of else "" for of in (noisy, released))
         covered = evaluation.coverage.get(name)
         table.add_row(name, *figures, "" if covered is None else " ".join(f"{share:.2f}" for share in covered))
+    return table
+
+
+def paper_table(evaluation: Evaluation) -> Table:
+    """Return errors of range counts by side, and of forecasts, of each version."""
+    sides = next(iter(evaluation.ranges.values()))
+    table = Table("", *(f"squares of {side}" for side in sides), "forecasts, sMAPE")
+    for name, errors in evaluation.ranges.items():
+        smape = evaluation.forecasts.get(name)
+        figures = (*(f"{error:.3f}" for error in errors.values()), "" if smape is None else f"{smape:.3f}")
+        table.add_row(name.replace("_", ", "), *figures)
+    return table
+
+
+def hotspot_table(evaluation: Evaluation) -> Table:
+    """Return errors of nearest hot spots by density and way."""
+    table = Table("hot spots of so many pings", "searched for in", "cells off", "regret, pings", "missed", "false")
+    for density, ways in evaluation.hotspots.items():
+        for way, errors in ways.items():
+            figures = (f"{errors.distance:.2f}", f"{errors.regret:.2f}", str(errors.missed), str(errors.false))
+            table.add_row(density, way.replace("_", ", ").replace("by, ", "refined, by "), *figures)
     return table
 
 

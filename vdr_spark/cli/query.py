@@ -85,18 +85,34 @@ def hotspot_command(
         float | None, typer.Option(help="Pings that make a hot spot. Default: the busiest 0.1 % of cells.")
     ] = None,
     within: Annotated[float | None, typer.Option(metavar="METRES", help="Look no farther than this.")] = None,
+    density: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NU",
+            help="Pings of a cell, as in the paper: searches all slices too, by probability, no percentile.",
+        ),
+    ] = None,
+    extent: Annotated[
+        float | None, typer.Option(metavar="METRES", help="With --density: how far over ground. Default: 5000.")
+    ] = None,
     region: RegionName = None,
     release_id: ReleaseId = None,
     withdrawn_too: WithdrawnToo = False,
     overrides: Overrides = None,
     as_json: Json = False,
 ) -> None:
-    """Find the nearest cell with at least so many pings, in the slice that holds a moment."""
+    """Find the nearest cell with at least so many pings, in the slice that holds a moment; with --density in any."""
+    _check_hotspot_options(threshold, within, density, extent)
     config = open_config(conf, overrides)
     lat, lon = _place(_grid(config, region), at)
-    moment = read_moment("--when", when)
+    asked = read_moment("--when", when)
     release = open_release(config, region, release_id, withdrawn_too)
-    _print(release.nearest_hotspot(lat, lon, moment or _noon(release), threshold, within), release, as_json)
+    moment = asked or _noon(release)
+    if density is None:
+        _print(release.nearest_hotspot(lat, lon, moment, threshold, within), release, as_json)
+    else:
+        reach = () if extent is None else (extent,)
+        _print(release.nearest_dense_hotspot(lat, lon, moment, density, *reach), release, as_json)
 
 
 @app.command("forecast")
@@ -118,6 +134,16 @@ def forecast_command(
     area = _box(_grid(config, region), at, side, box)
     release = open_release(config, region, release_id, withdrawn_too)
     _print(release.forecast(area, horizon, method), release, as_json)
+
+
+def _check_hotspot_options(
+    threshold: float | None, within: float | None, density: float | None, extent: float | None
+) -> None:
+    """Refuse options of one search together with those of the other."""
+    if density is None and extent is not None:
+        raise InvalidQuery("--extent must come with --density; use --within METRES for the search in one slice")
+    if density is not None and (threshold is not None or within is not None):
+        raise InvalidQuery("--density must not come with --threshold or --within; use --extent METRES with it")
 
 
 def _grid(config: ReleaseConfig, region: str | None) -> Grid:

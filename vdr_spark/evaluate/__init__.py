@@ -1,6 +1,7 @@
 """A release against the truth: for generated cities and for those who hold the pings, never for publication.
 
-`truth` counts the exact cells, `workloads` samples the questions, `metrics` says how wrong the answers are.
+`truth` counts the exact cells, `workloads` samples the questions, `metrics` says how wrong the answers are, and
+`paper` asks as section 5 of the paper does.
 Every figure here is computed from exact counts without noise, so none of it may enter a release.
 """
 

@@ -20,7 +20,12 @@ def save_evaluation(evaluation: Evaluation, release: ReleasePlan) -> str:
     figures = {name: errors.as_dict() for name, errors in evaluation.errors.items()}
     about = {"release_id": release.release_id, "protected": protected}
     by_size = {"scales": evaluation.scales, "coverage": evaluation.coverage}
-    write_json(output.evaluation("errors.json"), about | {"errors": figures} | by_size)
+    hotspots = {
+        density: {way: errors.as_dict() for way, errors in ways.items()}
+        for density, ways in evaluation.hotspots.items()
+    }
+    paper = {"ranges": evaluation.ranges, "hotspots": hotspots, "forecasts": evaluation.forecasts}
+    write_json(output.evaluation("errors.json"), about | {"errors": figures} | by_size | {"paper": paper})
     busiest = find_busiest_slice(evaluation)
     panels = {"true": evaluation.truth[busiest]}
     panels |= {name: evaluation.versions[name][busiest] for name in ("noisy", "denoised", "refined")}

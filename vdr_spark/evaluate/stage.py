@@ -12,6 +12,7 @@ from vdr_spark.collect.draws import Draws
 from vdr_spark.denoise.petastorm_reader import read_region
 from vdr_spark.errors import InvalidConfig, InvalidInput
 from vdr_spark.evaluate.metrics import Errors, compare
+from vdr_spark.evaluate.paper import HotspotErrors, forecast_error, hotspot_errors_by_density, range_errors
 from vdr_spark.evaluate.scales import Coverage, bars_of, compare_scales, measure_coverage
 from vdr_spark.evaluate.truth import count_truth
 from vdr_spark.evaluate.workloads import hotspot_queries, range_queries
@@ -35,6 +36,11 @@ class Evaluation:
     errors: dict[str, Errors]
     scales: dict[str, dict[str, float]]  # of each version: errors of sums by their size, and the ratio of all sums
     coverage: dict[str, Coverage]  # of the release, by size
+    ranges: dict[str, dict[str, float]]  # of each version: errors of range counts by their sides in metres
+    hotspots: dict[str, dict[str, HotspotErrors]]  # by density, then by how they were searched for
+    forecasts: dict[
+        str, float | None
+    ]  # sMAPE of noisy counts and of the release; None where too few series can be forecast
 
 
 def evaluate(
@@ -66,7 +72,22 @@ def evaluate(
     hotspots = hotspot_queries(truth, _WORKLOAD_SEED)
     errors = {name: compare(truth, tensor, ranges, hotspots) for name, tensor in versions.items()}
     scales = {name: compare_scales(truth, tensor, grid) for name, tensor in versions.items()}
-    return Evaluation(truth, versions, errors, scales, _coverage(truth, release))
+    paper = _ask_as_the_paper(truth, versions, release)
+    return Evaluation(truth, versions, errors, scales, _coverage(truth, release), *paper)
+
+
+def _ask_as_the_paper(
+    truth: Slices, versions: dict[str, Slices], release: ReleasePlan
+) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, HotspotErrors]], dict[str, float | None]]:
+    """Return errors of range counts, of nearest hot spots and of forecasts."""
+    refined = read_tensor(release.folder.refined, release.grid.cells_per_side)
+    ranges = {name: range_errors(truth, tensor, release.grid) for name, tensor in versions.items()}
+    hotspots = hotspot_errors_by_density(
+        truth, release.grid, versions["noisy_scaled"], refined.counts, refined.deviation
+    )
+    # A model is fitted to each of a hundred series, so not for every version.
+    forecasts = {name: forecast_error(truth, versions[name]) for name in ("noisy_scaled", "refined")}
+    return ranges, hotspots, forecasts
 
 
 def _coverage(truth: Slices, release: ReleasePlan) -> dict[str, Coverage]:

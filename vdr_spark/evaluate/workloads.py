@@ -69,7 +69,7 @@ def range_queries(
     grid all of them are single cells. What reaches over the edge of the grid is cut off.
     """
     rng = np.random.default_rng(seed)
-    slices, rows, columns = _sample_any_cells(truth, count, rng) if anywhere else _sample_ping_cells(truth, count, rng)
+    slices, rows, columns = _sample_any_cells(truth, count, rng) if anywhere else sample_ping_cells(truth, count, rng)
     sides = rng.uniform(*side_m, size=count)
     height, width = (np.maximum(np.rint(sides / metres), 1).astype(np.int64) for metres in grid.cell_metres)
     # An even number of cells has no middle one: which side is longer is left to chance.
@@ -93,7 +93,7 @@ def hotspot_queries(truth: Tensor, seed: int, count: int = 1000) -> HotspotQueri
     by default, but of the truth, so that every estimate is asked the same.
     """
     rng = np.random.default_rng(seed)
-    slices, rows, columns = _sample_ping_cells(truth, count, rng)
+    slices, rows, columns = sample_ping_cells(truth, count, rng)
     thresholds = np.zeros(count)
     for number, chosen in _by_slice(slices):
         thresholds[chosen] = max(float(np.percentile(truth[number], BUSY_PERCENTILE)), 1.0)
@@ -108,7 +108,7 @@ def summed_area(layer: NDArray[Any]) -> NDArray[np.float64]:
     return table
 
 
-def _sample_ping_cells(
+def sample_ping_cells(
     truth: Tensor, count: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Sample slice, row and column of pings with equal chance, with replacement. (Q,) each"""

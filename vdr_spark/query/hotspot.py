@@ -62,8 +62,8 @@ def nearest_hotspot(
     larger count is taken. `within_m` limits the search to so many metres.
     """
     grid = release.grid
-    row, column = _cell_of_place(grid, lat, lon)
-    number = _slice_number(grid, moment)
+    row, column = cell_of_place(grid, lat, lon)
+    number = slice_number(grid, moment)
     counts, deviation = release.part((slice(number, number + 1), slice(None), slice(None)))
     counts = counts[0].astype(np.float64)  # (M, M)
     least = _default_threshold(counts) if threshold is None else _check_threshold(threshold)
@@ -103,7 +103,8 @@ def _closest(
     return int(rows[best]), int(columns[best]), float(metres[best])
 
 
-def _cell_of_place(grid: Grid, lat: float, lon: float) -> tuple[int, int]:
+def cell_of_place(grid: Grid, lat: float, lon: float) -> tuple[int, int]:
+    """Return row and column of a place; `InvalidQuery` outside the release's box."""
     box = grid.box
     for name, value, least, most in (("lat", lat, box.south, box.north), ("lon", lon, box.west, box.east)):
         if not least <= value <= most:  # also refuses NaN
@@ -115,7 +116,8 @@ def _cell_of_place(grid: Grid, lat: float, lon: float) -> tuple[int, int]:
     return min(grid.row_of(lat), grid.cells_per_side - 1), min(grid.column_of(lon), grid.cells_per_side - 1)
 
 
-def _slice_number(grid: Grid, moment: datetime | int) -> int:
+def slice_number(grid: Grid, moment: datetime | int) -> int:
+    """Return the slice that holds a moment, or that number; `InvalidQuery` outside the release's period."""
     if isinstance(moment, datetime):
         number = grid.slice_of(in_utc("moment", moment))
         received, zone = format_moment(moment), moment.tzinfo

@@ -53,13 +53,15 @@ def _fit(series: Floats, season: int | None) -> ThetaModelResults:
     with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
         # Nothing is left to improve in a series that repeats exactly.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        deseasonalize = season is not None and _shows_season(series, season)
+        deseasonalize = season is not None and shows_season(series, season)
         model = ThetaModel(series, period=season, deseasonalize=deseasonalize, use_test=False, method="additive")
         return model.fit()
 
 
-def _shows_season(series: Floats, season: int) -> bool:
-    """Return whether the autocorrelation over a day stands out of those over less than a day, at a level of 5 %.
+def shows_season(series: Floats, season: int) -> bool:
+    """Return whether the autocorrelation over a day stands out of those over less than a day: the test at 90 %.
+
+    That is 1.645 standard errors, as Assimakopoulos and Nikolopoulos have it; one-sided, a level of 5 %.
 
     This is the test of `ThetaModel`, but for two things. Its autocorrelation is divided by all slices, so that over
     two days it cannot exceed a half, and no season would ever be seen; here it is divided by the pairs of slices.

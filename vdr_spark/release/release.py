@@ -17,16 +17,19 @@ from vdr_spark.config.values import parse_zone
 from vdr_spark.errors import InvalidQuery
 from vdr_spark.grid import Box, Grid
 from vdr_spark.query import (
+    DenseHotspot,
     Forecast,
     Hotspot,
     RangeCount,
     RangeCounts,
     box_series,
     forecast,
+    nearest_dense_hotspot,
     nearest_hotspot,
     range_count,
     range_counts,
 )
+from vdr_spark.query.dense_hotspot import EXTENT_M
 from vdr_spark.query.range_counts import Boxes, Moments
 from vdr_spark.query.summed_areas import SummedAreas
 from vdr_spark.query.wording import format_moment
@@ -136,6 +139,17 @@ class Release:
         """
         when = self._in_zone(moment) if isinstance(moment, datetime) else moment
         answer = nearest_hotspot(self, lat, lon, when, threshold, within_m)
+        return replace(answer, slice_start=answer.slice_start.astimezone(self.zone))
+
+    def nearest_dense_hotspot(
+        self, lat: float, lon: float, moment: datetime | int, density: float, extent_m: float = EXTENT_M
+    ) -> DenseHotspot:
+        """Find the cell nearest in space and time that holds at least `density` pings, with its probability.
+
+        The paper's hot spot: `extent_m` metres over ground, any slice, one slice as far as one cell.
+        """
+        when = self._in_zone(moment) if isinstance(moment, datetime) else moment
+        answer = nearest_dense_hotspot(self, lat, lon, when, density, extent_m)
         return replace(answer, slice_start=answer.slice_start.astimezone(self.zone))
 
     def forecast(self, box: Box, horizon: int, method: str = "theta") -> Forecast:

@@ -40,6 +40,7 @@ MODULES = (
     "vdr_spark.privacy.discrete_gaussian",
     "vdr_spark.privacy.discrete_laplace",
     "vdr_spark.privacy.exact_digits",
+    "vdr_spark.privacy.gaussian_steps",
     "vdr_spark.privacy.gaussian_thinning",
     "vdr_spark.privacy.half_gaussian",
     "vdr_spark.privacy.randomness",

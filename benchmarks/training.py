@@ -17,7 +17,6 @@ import resource
 import tempfile
 import time
 from datetime import UTC, datetime
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -31,10 +30,11 @@ from vdr_spark.denoise.networks.training import Run, read_training_log
 from vdr_spark.denoise.petastorm_reader import read_slices
 from vdr_spark.denoise.priors.reconstruction import autoencoder_prior, validation_slices
 from vdr_spark.grid import Box, Grid
+from vdr_spark.price import Price
 from vdr_spark.privacy.mechanism import Noise, build_mechanism
 from vdr_spark.storage.slice_bytes import encode_slice
 
-NOISE = Noise(build_mechanism("discrete_laplace", sensitivity=55, epsilon=Fraction(6)))  # Houston's
+NOISE = Noise(build_mechanism("discrete_laplace", sensitivity=55, price=Price.epsilon(6)))  # Houston's
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ class AutoencoderSettings(Section):
         default=0.1, ge=0, lt=1, description="of the slices, which are kept for the measure"
     )
     batch_size: int = Field(default=8, ge=1, description="slices, or crops of them, in a step")
-    learning_rate: float = Field(default=3e-4, gt=0, description="of the optimiser")
+    learning_rate: float = Field(default=3e-4, gt=0, description="of the optimiser, at most; it falls along a cosine")
     alpha: float = Field(default=1.0, ge=0, description="weight of the regularisation; near 0 is the plain autoencoder")
     channels: int = Field(default=64, ge=4, description="of the hidden layers")
     resolutions: int = Field(default=3, ge=1, le=4, description="r: slices aggregated over 1x1 .. r x r blocks")
@@ -28,7 +28,9 @@ class AutoencoderSettings(Section):
         default=True, description="asinh of counts in deviations of the noise: peaks and empty country at one scale"
     )
     crop_size: int | None = Field(
-        default=None, ge=16, description="train on random crops of this side; null: whole slices"
+        default=None,
+        ge=16,
+        description="train on crops of this side, most of them where it is busy; null: whole slices",
     )
     checkpoint_every: int = Field(default=5, ge=1, description="epochs")
     seed: int = Field(default=0, ge=0, description="of initial weights and of the order of slices, never of noise")
@@ -37,6 +39,19 @@ class AutoencoderSettings(Section):
 class VqvaeSettings(AutoencoderSettings):
     """The paper's model: its bottleneck is a codebook."""
 
+    # What trained it best on SF cabs; an epoch shows as many pixels as the slices have at all resolutions.
+    epochs: int = Field(default=10, ge=1, description="at most so many")
+    batch_size: int = Field(default=16, ge=1, description="slices, or crops of them, in a step")
+    learning_rate: float = Field(default=1e-3, gt=0, description="of the optimiser, at most; it falls along a cosine")
+    asinh: bool = Field(
+        default=False, description="asinh of counts in deviations of the noise: peaks and empty country at one scale"
+    )
+    crop_size: int | None = Field(
+        default=64,
+        ge=16,
+        description="train on crops of this side, most of them where it is busy; null: whole slices",
+    )
+    checkpoint_every: int = Field(default=1, ge=1, description="epochs")
     codebook_size: int = Field(default=128, ge=2, description="number of codes")
     ema_decay: float = Field(default=0.99, gt=0, lt=1, description="of the moving averages that codes follow")
     commitment_weight: float = Field(default=0.25, ge=0, description="weight of keeping to the codes")

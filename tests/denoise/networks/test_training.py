@@ -9,7 +9,14 @@ import torch
 from tests.denoise.networks.small_training import SMALL, same, slices, train
 from vdr_spark.denoise.networks import training as module
 from vdr_spark.denoise.networks.autoencoder import Autoencoder
-from vdr_spark.denoise.networks.training import LogLine, Run, is_finished, is_over, read_training_log
+from vdr_spark.denoise.networks.training import (
+    LogLine,
+    Run,
+    is_finished,
+    is_over,
+    read_training_log,
+    share_of_rate,
+)
 from vdr_spark.errors import InvalidConfig
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -33,6 +40,7 @@ def test_the_log_has_a_line_an_epoch(tmp_path: Path) -> None:
             "epoch",
             "loss",
             "reconstruction",
+            "pixels",
             "perplexity",
             "dead_codes",
             "seconds",
@@ -157,3 +165,23 @@ def test_a_training_that_diverges_says_so(tmp_path: Path) -> None:
     wild = SMALL.model_copy(update={"learning_rate": 1e20})
     with pytest.raises(InvalidConfig, match=r"diverged in epoch \d.*learning_rate"):
         train(slices(), wild, tmp_path)
+
+
+def test_the_learning_rate_rises_quickly_and_falls_along_a_cosine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rates = []
+    step = module.Adam.step
+
+    def watched(self, *arguments):
+        rates.append(self.param_groups[0]["lr"])
+        return step(self, *arguments)
+
+    monkeypatch.setattr(module.Adam, "step", watched)
+    whole = SMALL.model_copy(update={"epochs": 10, "batch_size": 6, "crop_size": None, "learning_rate": 0.01})
+    train(slices(), whole, tmp_path)
+    np.testing.assert_allclose(rates, [0.01 * share_of_rate(step / 20) for step in range(20)])
+    assert 0 < rates[0] < rates[1]
+    assert rates[1] == max(rates) == pytest.approx(0.01, rel=0.01)
+    assert rates[10] == pytest.approx(0.005)
+    assert rates[-1] < 0.0001

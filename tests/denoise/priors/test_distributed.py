@@ -46,7 +46,8 @@ def test_two_processes_train_what_one_would(tmp_path: Path) -> None:
     for ours, theirs in zip(lines(tmp_path / "together"), lines(tmp_path / "alone"), strict=True):
         assert ours == pytest.approx(theirs, rel=2e-3, abs=2e-3)
     together, _ = autoencoder_prior(noisy, NOISE, run)
-    np.testing.assert_allclose(together(noisy), alone(noisy), rtol=0.02, atol=0.02)
+    agree = np.isclose(together(noisy), alone(noisy), rtol=1e-3, atol=1e-3)
+    assert agree.mean() > 0.7  # a vector half-way between two codes goes to either, and its cells with it
     assert [line["epoch"] for line in reported] == [1, 2, 3]
 
 

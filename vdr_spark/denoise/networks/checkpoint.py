@@ -21,7 +21,7 @@ from torch.optim import Optimizer
 from vdr_spark.errors import CheckpointMismatch
 from vdr_spark.storage.files import exists, filesystem
 
-_FORMAT = 2
+_FORMAT = 3
 _HEADER = {"format": int, "model": str, "settings": dict, "data": str, "log": list}
 _WEIGHTS, _BEST, _OPTIMIZER = "model.", "best.", "optimizer."
 _MOMENTS = {"step", "exp_avg", "exp_avg_sq"}  # that Adam keeps of a parameter
@@ -133,10 +133,10 @@ def write_training_log(folder: str, epochs: list[dict[str, float]]) -> None:
 
 
 def read_training_log(folder: str) -> list[dict[str, float]]:
-    """Return lines of `epoch, loss, reconstruction, perplexity, dead_codes, seconds, waiting_seconds, error`.
+    """Return lines of `epoch, loss, reconstruction, pixels, perplexity, dead_codes, seconds, waiting_seconds, error`.
 
-    There is none before epoch 1. Codes are those of a codebook, `waiting_seconds` are those of `seconds` that were
-    spent on data, `error` is the measure.
+    There is none before epoch 1. `pixels` are those that the model was shown, codes are those of a codebook,
+    `waiting_seconds` are those of `seconds` that were spent on data, `error` is the measure.
     """
     path = posixpath.join(folder, "training.jsonl")
     if not exists(path):

@@ -44,6 +44,29 @@ def all_reduce_sum(tensor: Tensor) -> Tensor:
     return tensor
 
 
+class _Sum(torch.autograd.Function):
+    """A sum over the group. Every process's loss depends on every part: gradients are added up on their way back.
+
+    PyTorch's own is deprecated where it is new, and not in every build.
+    """
+
+    @staticmethod
+    def forward(_context: object, tensor: Tensor) -> Tensor:
+        return all_reduce_sum(tensor.clone())
+
+    @staticmethod
+    def backward(_context: object, *gradients: Tensor) -> Tensor:
+        return all_reduce_sum(gradients[0].clone())
+
+
+def all_reduce_with_gradient(tensor: Tensor) -> Tensor:
+    """Return a tensor added up over the group, through which gradients flow back to every process."""
+    if process_group().size == 1:
+        return tensor
+    total: Tensor = _Sum.apply(tensor)
+    return total
+
+
 def all_reduce_gradients(parameters: Iterable[nn.Parameter]) -> None:
     """Add all gradients up over the group, in one message: the models are small."""
     if process_group().size == 1:

@@ -4,8 +4,9 @@
 
 The same slices and settings give the same model on the same machine (on a GPU: up to the order in which it adds), also
 when the run was killed in between: every epoch samples its order and crops from a seed of its own, so a checkpoint
-needs no state of a generator. After every epoch a measure is taken that needs no truth; the weights of the best epoch
-are the result, and training ends when the measure has not improved for a while.
+needs no state of a generator, and the learning rate, which falls along a cosine, follows from the step. After every
+epoch a measure is taken that needs no truth; the weights of the best epoch are the result, and training ends when the
+measure has not improved for a while.
 
 What is done by others: `training_set` makes images of slices, `autoencoder` is the model, `checkpoint` keeps it,
 `device` knows GPUs, `process_group` several processes. None of that is needed to follow the loop.
@@ -34,9 +35,15 @@ from vdr_spark.denoise.networks.checkpoint import (
     save_checkpoint,
     write_training_log,
 )
-from vdr_spark.denoise.networks.device import autocast, explain_compiler_errors, place_images, place_model
+from vdr_spark.denoise.networks.device import (
+    autocast,
+    explain_compiler_errors,
+    flush_denormals,
+    place_images,
+    place_model,
+)
 from vdr_spark.denoise.networks.process_group import all_reduce_gradients, all_reduce_sum, process_group
-from vdr_spark.denoise.networks.training_set import random_crops, stack_resolutions
+from vdr_spark.denoise.networks.training_set import Crops, stack_resolutions
 from vdr_spark.denoise.networks.vector_quantizer import perplexity
 from vdr_spark.errors import InvalidConfig
 
@@ -48,6 +55,7 @@ Progress = Callable[[LogLine], None]
 """Called after every epoch with its line of the log."""
 Measure = Callable[[Autoencoder], float]
 """How wrong a model is, lower being better, without a truth to compare with."""
+_WARM_UP = 0.02  # of all steps, in which the learning rate rises to its full height
 
 
 @dataclass(frozen=True)
@@ -80,18 +88,19 @@ def train(slices: Tensor, run: Run, measure: Measure, fingerprint: str) -> Autoe
     """
     settings = run.settings
     identity = Identity(run.model, settings.model_dump(mode="json"), fingerprint)
-    with torch.random.fork_rng(devices=[]):  # leaves the caller's random numbers alone
+    with torch.random.fork_rng(devices=[]), flush_denormals():  # leaves the caller's random numbers alone
         torch.manual_seed(_seed(settings, epoch=0))
-        model = _new_model(run)
+        model = new_model(run)
         optimizer = Adam(model.parameters(), settings.learning_rate)
         images = stack_resolutions(slices, settings.resolutions)  # (r*T, M, M)
         _start_at_mean(model, float(images.mean()))
+        crops = Crops(images, slices, settings.crop_size)
         log, best = resume(run.folder, identity, model, optimizer)
         variance = float(images.var(correction=0).clamp(min=1e-12))  # of zeros, any divisor will do
         while not is_over(log, settings):
             epoch = len(log) + 1
             torch.manual_seed(_seed(settings, epoch))
-            line = {"epoch": epoch, **_train_epoch(model, optimizer, images, variance, run)}
+            line = {"epoch": epoch, **_train_epoch(model, optimizer, crops, epoch, variance, run)}
             _check_finite(line, settings)
             log.append(line | {"error": _measure_on_rank_zero(model, measure)})
             if best_epoch(log) == epoch:
@@ -106,18 +115,21 @@ def train(slices: Tensor, run: Run, measure: Measure, fingerprint: str) -> Autoe
 
 
 def _train_epoch(
-    model: Autoencoder, optimizer: Optimizer, images: Tensor, variance: float, run: Run
+    model: Autoencoder, optimizer: Optimizer, crops: Crops, epoch: int, variance: float, run: Run
 ) -> dict[str, float]:
-    """Show the model every image once, in random order. Returns the epoch's figures for the log."""
-    settings, start, waiting = run.settings, time.perf_counter(), 0.0
+    """Show the model every image once, or as many crops of it, in random order. Returns figures for the log."""
+    settings, start, waiting, pixels = run.settings, time.perf_counter(), 0.0, 0
     sums = torch.zeros(2 + run.codebook_size, device=run.device)  # loss, reconstruction, vectors that each code won
     model.train()
-    order = torch.randperm(len(images))
-    for first in range(0, len(images), settings.batch_size):
+    batches = torch.split(crops.shuffle(), settings.batch_size)
+    for number, chosen in enumerate(batches):
         asked = time.perf_counter()
-        batch = random_crops(images, order[first : first + settings.batch_size], settings.crop_size)  # (B, S, S)
+        batch = crops.cut(chosen)  # (B, S, S)
         x = place_images(process_group().shard(batch)[:, None], run.device)  # (B', 1, S, S), B' of B in this process
         waiting += time.perf_counter() - asked
+        done = (epoch - 1 + number / len(batches)) / settings.epochs
+        for group in optimizer.param_groups:
+            group["lr"] = settings.learning_rate * share_of_rate(done)
         output = run_model(model, x, run)
         reconstruction = F.mse_loss(output.reconstruction.float(), x, reduction="sum") / (batch.numel() * variance)
         loss = settings.alpha * output.regularisation * (len(x) / len(batch)) + reconstruction
@@ -125,14 +137,20 @@ def _train_epoch(
         loss.backward()  # type: ignore[no-untyped-call]
         all_reduce_gradients(model.parameters())
         optimizer.step()
-        sums[:2] += len(batch) * torch.stack([loss, reconstruction]).detach()
+        sums[:2] += batch.numel() * torch.stack([loss, reconstruction]).detach()
+        pixels += batch.numel()
         if output.indices is not None:
             sums[2:] += output.indices.flatten().bincount(minlength=run.codebook_size)
     sums = all_reduce_sum(sums).cpu()
-    line = {"loss": float(sums[0]) / len(images), "reconstruction": float(sums[1]) / len(images)}
+    line = {"loss": float(sums[0]) / pixels, "reconstruction": float(sums[1]) / pixels, "pixels": pixels}
     if run.codebook_size:
         line |= {"perplexity": perplexity(sums[2:]), "dead_codes": int((sums[2:] == 0).sum())}
     return line | {"seconds": round(time.perf_counter() - start, 3), "waiting_seconds": round(waiting, 3)}
+
+
+def share_of_rate(done: float) -> float:
+    """Return the share of the learning rate that is used after a share of all epochs: up, then down a cosine."""
+    return min(1.0, (done + 1e-3) / _WARM_UP) * 0.5 * (1 + math.cos(math.pi * done))
 
 
 def run_model(model: Autoencoder, x: Tensor, run: Run) -> Output:
@@ -168,7 +186,8 @@ def best_epoch(log: Sequence[LogLine]) -> int:
     return int(min(log, key=lambda line: (line["error"], -line["epoch"]))["epoch"])
 
 
-def _new_model(run: Run) -> Autoencoder:
+def new_model(run: Run) -> Autoencoder:
+    """Return a model of the run's settings that has learnt nothing yet, on its device."""
     s = run.settings
     if isinstance(s, VqvaeSettings):
         model = vqvae(s.codebook_size, s.channels, s.ema_decay, s.commitment_weight)

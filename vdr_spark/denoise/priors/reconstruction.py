@@ -25,6 +25,7 @@ Reconstruct = Callable[[Slices], Slices]
 
 _FEWEST_FOR_VALIDATION = 8  # slices of a release; of fewer, none can be spared
 _MOST_MEASURED = 8  # slices that are reconstructed three times after each epoch
+_MOST_AT_ONCE = 8  # whole slices in a batch: a training on crops has more of them in one than memory has room for
 
 
 def autoencoder_prior(noisy: Slices, noise: Noise, run: Run) -> tuple[Reconstruct, dict[str, Any]]:
@@ -110,7 +111,7 @@ class Reconstructor:
     def reconstruct(self, counts: Slices) -> Slices:
         """Return what the model makes of each slice, below zero too. (T, M, M) -> (T, M, M)"""
         self.model.eval()  # else looking at slices would move the codebook
-        reconstructed, batch_size = np.empty_like(counts), self.run.settings.batch_size
+        reconstructed, batch_size = np.empty_like(counts), min(self.run.settings.batch_size, _MOST_AT_ONCE)
         for first in range(0, len(counts), batch_size):
             batch = slice(first, first + batch_size)
             reconstructed[batch] = self.scaling.unscale(self._run(counts[batch]).reconstruction[:, 0])

@@ -3,10 +3,12 @@
     python benchmarks/accuracy.py --input cabs_sf_trip_ends.parquet --preset cabs_sf --epsilon 0.05 0.2 \\
         --methods identity vqvae vqvae+fusion temporal ridge blindspot auto --draws 3
 
-In most presets (`location_data.py`) every ping counts (k = 1): the noise has scale 1 / epsilon and the truth is what
-was counted. N is declared, so every method is scaled to it. In `tdrive_users`, `demo` and `houston` people are
-protected: each is bounded to `--k` pings, and the released tensor is compared with *all* pings. There `identity` is
-scaled by N / n and `identity_gamma` by the paper's gamma.
+In most presets (`vdr_spark/experiments/location_data.py`) every ping counts (k = 1): the noise has scale 1 / epsilon
+and the truth is what was counted. N is declared, so every method is scaled to it. In `tdrive_users`, `demo` and
+`houston` people are protected: each is bounded to `--k` pings, and the released tensor is compared with *all* pings.
+There `identity` is scaled by N / n and `identity_gamma` by the paper's gamma. `tdrive_apart` is `tdrive_users` with
+heavy users in the north and light ones in the south. With `--delta 1e-9` the noise is Gaussian, of the rho that is
+(epsilon, delta), and `--bounding l2` bounds norms: `--k 16` then is the largest norm.
 
 A method is a model of `denoise.model` with fusion, but `vqvae` and `vae` are the models alone, and `vqvae+fusion` is
 with it; `ridge+prior` is what a model predicts before fusion. `--set vqvae.codebook_size=512` changes settings of
@@ -30,12 +32,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from draws import denoise_and_refine, plan_release, sample_noise
-from location_data import PRESETS, Data, Preset, read_pings
+import yaml
 
 from vdr_spark.evaluate.metrics import Errors, compare
 from vdr_spark.evaluate.scales import Coverage, bars_of, compare_scales, measure_coverage
 from vdr_spark.evaluate.workloads import hotspot_queries, range_queries
+from vdr_spark.experiments.draws import Setting, denoise_and_refine, plan_release, sample_noise
+from vdr_spark.experiments.location_data import PRESETS, Data, Preset, read_pings
+from vdr_spark.plan import ReleasePlan
 from vdr_spark.storage.tensor_file import Tensor
 from vdr_spark.sum_errors import SumErrors
 
@@ -86,12 +90,27 @@ def main() -> None:
     print(json.dumps({arguments.preset: result}))
 
 
+def _plan(arguments: argparse.Namespace, preset: Preset, epsilon: str, method: str, total: int) -> ReleasePlan:
+    pairs = (assignment.partition("=") for assignment in arguments.set)
+    setting = Setting(
+        method,
+        epsilon,
+        k=arguments.k or preset.k,
+        are_users=preset.users != "none",
+        roam=preset.roam,
+        bounding=arguments.bounding,
+        delta=arguments.delta,
+        denoise={name: yaml.safe_load(value) for name, _, value in pairs},
+    )
+    return plan_release(setting, preset.grid(arguments.cells), total)
+
+
 def _release(
     arguments: argparse.Namespace, preset: Preset, data: Data, epsilon: str, method: str, draw: int
 ) -> tuple[Tensor, SumErrors | None]:
     """Release all slices together."""
-    plan = plan_release(arguments, preset, epsilon, method, data.truth)
-    noisy = data.kept(plan.k, arguments.bounding, draw) + sample_noise(plan, draw, range(preset.slices))
+    plan = _plan(arguments, preset, epsilon, method, len(data.cells))
+    noisy = data.kept(plan.bound, arguments.bounding, draw) + sample_noise(plan, draw, range(preset.slices))
     return denoise_and_refine(noisy.astype(np.float32), plan)
 
 
@@ -103,8 +122,8 @@ def _release_alone(
     for t in arguments.alone:
         if not truth[t].any():
             sys.exit(f"--alone: slice {t} of the preset holds no ping to be compared with")
-        plan = plan_release(arguments, preset.only(t), epsilon, method, truth[t : t + 1])
-        noisy = data.kept(plan.k, arguments.bounding, draw)[t : t + 1] + sample_noise(plan, draw, [t])
+        plan = _plan(arguments, preset.only(t), epsilon, method, int(truth[t].sum(dtype=np.float64)))
+        noisy = data.kept(plan.bound, arguments.bounding, draw)[t : t + 1] + sample_noise(plan, draw, [t])
         parts.append(denoise_and_refine(noisy.astype(np.float32), plan)[0])
     return Tensor(np.concatenate([part.counts for part in parts])), None
 
@@ -119,12 +138,19 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--first-draw", type=int, default=0, help="of them (default: %(default)s)")
     parser.add_argument("--alone", type=int, nargs="+", metavar="SLICE", help="release these slices, each by itself")
     parser.add_argument("--cells", type=int, help="along each side (default: 576; 192 for users)")
-    parser.add_argument("--k", type=int, help="pings of a user, where users are protected (default: the preset's)")
-    parser.add_argument("--bounding", choices=("sample", "weight"), default="sample", help="likewise (default: sample)")
+    parser.add_argument(
+        "--k", type=int, help="pings of a user, or the norm, where users are protected (default: the preset's)"
+    )
+    parser.add_argument(
+        "--bounding", choices=("sample", "weight", "l2"), default="sample", help="likewise (default: sample)"
+    )
+    parser.add_argument("--delta", help="Gaussian noise that is (epsilon, delta) (default: pure epsilon, Laplace)")
     parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="settings of `denoise`")
     arguments = parser.parse_args()
     if not arguments.input.exists():
         parser.error(f"--input: there is no file or folder {arguments.input}")
+    if arguments.bounding == "l2" and arguments.delta is None:
+        parser.error("--bounding l2 goes with Gaussian noise: give --delta too")
     if arguments.draws < 1:
         parser.error("--draws must be at least 1")
     if not set(arguments.alone or []) <= set(range(PRESETS[arguments.preset].slices)):

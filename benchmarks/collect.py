@@ -89,7 +89,7 @@ def beside_peers(spark: SparkSession, arguments: argparse.Namespace, rows: int) 
     path = cached_pings(spark, arguments.cache, rows, arguments.order, arguments.ids)
     rows, users = size_of(spark, path)
     config = configuration(path, k, rows)
-    weighted = configuration(path, k, rows, bounding="weight")
+    weighted, by_norm = (configuration(path, k, rows, bounding=name) for name in ("weight", "l2"))
     through_spark = configuration(path, k, rows, reader="spark")
     threads = len(os.sched_getaffinity(0))
 
@@ -99,6 +99,7 @@ def beside_peers(spark: SparkSession, arguments: argparse.Namespace, rows: int) 
     sample = measure_ours(spark, "ours, sample", config, sum_of_packed, repeats)
     shuffled = (shuffled_so_far(spark) - before) / (repeats + 2)  # with the warm-up and the run that adds up
     weight = measure_ours(spark, "ours, weight", weighted, None, repeats)
+    norm = measure_ours(spark, "ours, l2", by_norm, None, repeats)
     reader = measure_ours(spark, "ours, sample, through Spark", through_spark, sum_of_packed, repeats)
     driver_mb, heap_mb = peak_driver_mb(), heap_used_mb(spark)
     peers = {}
@@ -115,7 +116,7 @@ def beside_peers(spark: SparkSession, arguments: argparse.Namespace, rows: int) 
         "DuckDB, window": peers["duckdb_window"],
         "Polars, list.sample": peers["polars"],
     }
-    print_table({"Spark, bare scan and bin": scan, "ours, weight": weight} | samplers, scan)
+    print_table({"Spark, bare scan and bin": scan, "ours, weight": weight, "ours, l2": norm} | samplers, scan)
     agree = print_agreement(samplers)
 
     of_duckdb = (peers["duckdb"].seconds, peers["duckdb_window"].seconds)
@@ -134,8 +135,10 @@ def beside_peers(spark: SparkSession, arguments: argparse.Namespace, rows: int) 
         "ratio_to_duckdb": find_ratio(sample.seconds, duckdb),
         "ratio_to_polars": find_ratio(sample.seconds, peers["polars"].seconds),
         "ratio_weight_to_sample": find_ratio(weight.seconds, sample.seconds),
+        "ratio_l2_to_weight": find_ratio(norm.seconds, weight.seconds),
         "textbook_s": plain.seconds,
         "weight_s": weight.seconds,
+        "l2_s": norm.seconds,
         "spark_reader_s": reader.seconds,
         "duckdb_s": peers["duckdb"].seconds,
         "duckdb_window_s": peers["duckdb_window"].seconds,
@@ -152,22 +155,24 @@ def beside_peers(spark: SparkSession, arguments: argparse.Namespace, rows: int) 
 def sweep(spark: SparkSession, arguments: argparse.Namespace, largest: int) -> dict[str, object]:
     """From small to large, so that the peak memory of the driver is that of the size it stands beside."""
     rows, driver_mb = [], []
-    seconds: dict[str, list[float]] = {"scan": [], "sample": [], "weight": []}
-    print(f"{'rows':>12} {'scan s':>8} {'sample s':>9} {'weight s':>9} {'driver MB':>10}")
+    seconds: dict[str, list[float]] = {"scan": [], "sample": [], "weight": [], "l2": []}
+    print(f"{'rows':>12} {'scan s':>8} {'sample s':>9} {'weight s':>9} {'l2 s':>9} {'driver MB':>10}")
     for size in [largest // 2**halvings for halvings in (4, 3, 2, 1, 0)]:
         path = cached_pings(spark, arguments.cache, size, arguments.order, arguments.ids)
         rows.append(size_of(spark, path)[0])
         for name, measured in measure_each(spark, path, rows[-1], arguments).items():
             seconds[name].append(measured.seconds or 0.0)
         driver_mb.append(peak_driver_mb())
-        scan, sample, weight = (times[-1] for times in seconds.values())
-        print(f"{rows[-1]:>12,} {scan:>8.2f} {sample:>9.2f} {weight:>9.2f} {driver_mb[-1]:>10.0f}", flush=True)
+        scan, *ours = (times[-1] for times in seconds.values())
+        columns = " ".join(f"{of:>9.2f}" for of in ours)
+        print(f"{rows[-1]:>12,} {scan:>8.2f} {columns} {driver_mb[-1]:>10.0f}", flush=True)
     exponents = {name: fit_exponent(rows, times) for name, times in seconds.items()}
     print("time grows as rows to the power of " + ", ".join(f"{e:.2f} ({name})" for name, e in exponents.items()))
     return {
         "rows": rows,
         "seconds": seconds["sample"],
         "weight_seconds": seconds["weight"],
+        "l2_seconds": seconds["l2"],
         "scan_seconds": seconds["scan"],
         "driver_mb": driver_mb,
         **{f"exponent_{name}": exponent for name, exponent in exponents.items()},
@@ -207,14 +212,15 @@ def extremes(spark: SparkSession, arguments: argparse.Namespace, rows: int) -> d
 
 
 def measure_each(spark: SparkSession, path: Path, rows: int, arguments: argparse.Namespace) -> dict[str, Measured]:
-    """The scan, `sample` and `weight`."""
+    """The scan, `sample`, `weight` and `l2`."""
     k, repeats = arguments.k, arguments.repeats
-    config, weighted = configuration(path, k, rows), configuration(path, k, rows, bounding="weight")
+    config, weighted, by_norm = (configuration(path, k, rows, bounding=name) for name in ("sample", "weight", "l2"))
     where = f"{rows:,} pings, "
     return {
         "scan": measure(where + "scan", partial(bare_scan, spark, config), DataFrame.count, repeats),
         "sample": measure_ours(spark, where + "sample", config, sum_of_packed, repeats),
         "weight": measure_ours(spark, where + "weight", weighted, None, repeats),
+        "l2": measure_ours(spark, where + "l2", by_norm, None, repeats),
     }
 
 

@@ -22,12 +22,11 @@ import json
 from pathlib import Path
 
 import numpy as np
-from draws import denoise_and_refine, plan_release, sample_noise
-from location_data import PRESETS, Data, generate_pings, read_pings
 from numpy.typing import NDArray
 
 from vdr_spark.evaluate.paper import DENSITIES, HotspotErrors, HotspotWorkload, forecast_error, range_errors
-from vdr_spark.refine import estimate_kept
+from vdr_spark.experiments.draws import Setting, denoise_and_refine, kept_of, make_noisy, plan_release
+from vdr_spark.experiments.location_data import PRESETS, Data, generate_pings, read_pings
 
 Draw = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]
 WAYS = ("noisy, scaled", "released count", "by probability", "by probability, at pings")
@@ -51,7 +50,7 @@ def main() -> None:
         print(f"{density}: {reached:,} cells reach it; {none} of {len(workload.places)} queries have no true answer")
     found = {}
     for number in range(arguments.draws):
-        draw = _draw(arguments, data, truth, number)
+        draw = _draw(arguments, data, number)
         found[number] = _measure(workloads, draw) | _measure_others(truth, draw, data)
         print(f"draw {number} measured", flush=True)
     _print_tables(list(found.values()))
@@ -73,11 +72,10 @@ def _arguments() -> argparse.Namespace:
         parser.error(f"--input must be given for {arguments.preset}, which is not generated")
     if arguments.input is not None and not arguments.input.exists():
         parser.error(f"--input: there is no file or folder {arguments.input}")
-    arguments.set, arguments.bounding = [], "sample"
     return arguments
 
 
-def _draw(arguments: argparse.Namespace, data: Data, truth: NDArray[np.float32], number: int) -> Draw:
+def _draw(arguments: argparse.Namespace, data: Data, number: int) -> Draw:
     """Return the noisy tensor, scaled to N, released counts and error bars of one draw, (T, M, M) each."""
     stem = f"{arguments.preset}-{arguments.epsilon}-{number}"
     paths = [arguments.keep / f"{stem}-{layer}.npy" for layer in _LAYERS] if arguments.keep else []
@@ -85,13 +83,13 @@ def _draw(arguments: argparse.Namespace, data: Data, truth: NDArray[np.float32],
         noisy, counts, deviation = (np.load(path) for path in paths)
         return noisy, counts, deviation
     preset = PRESETS[arguments.preset]
-    plan = plan_release(arguments, preset, arguments.epsilon, arguments.method, truth)
-    noisy = data.kept(plan.k, "sample", number) + sample_noise(plan, number, range(preset.slices))
-    noisy = noisy.astype(np.float32)
+    are_users, k = preset.users != "none", arguments.k or preset.k
+    setting = Setting(arguments.method, arguments.epsilon, k, are_users=are_users, roam=preset.roam)
+    plan = plan_release(setting, data.grid, len(data.cells))
+    noisy = make_noisy(data, plan, number)
     released, _ = denoise_and_refine(noisy, plan)
     assert released.deviation is not None
-    kept = estimate_kept(float(noisy.sum(dtype=np.float64)), plan.total_pings)
-    draw = noisy * np.float32(plan.total_pings / kept), released.counts, released.deviation
+    draw = noisy * np.float32(plan.total_pings / kept_of(noisy, plan)), released.counts, released.deviation
     for path, layer in zip(paths, draw, strict=False):
         np.save(path, layer)
     return draw

@@ -33,6 +33,9 @@ def configuration(
         "privacy.total_pings": rows,
         "privacy.bounding": bounding,
     }
+    if bounding == "l2":  # k is the norm, and the price is in rho
+        overrides |= {"privacy.k": "null", "privacy.norm": k, "privacy.epsilon": "null", "privacy.budget": "null"}
+        overrides |= {"privacy.rho": "1/2", "privacy.delta": "1e-9"}
     return load_config(CONF, [f"{key}={value}" for key, value in overrides.items()])
 
 

@@ -30,6 +30,7 @@ from vdr_spark.collect.packed_counts import PACKED_SCHEMA
 from vdr_spark.collect.tensor_digest import digest_tensor
 from vdr_spark.config.settings import SparkSettings
 from vdr_spark.cost import CELLS_PER_TASK, tasks_for
+from vdr_spark.price import Price
 from vdr_spark.privacy.mechanism import build_mechanism
 from vdr_spark.privacy.randomness import secure_words
 from vdr_spark.spark.session import spark_session
@@ -75,12 +76,14 @@ def main() -> None:
 def _as_bytes(spark: SparkSession, per_slice: int, slices: int) -> DataFrame:
     empty = spark.createDataFrame([], PACKED_SCHEMA)
     tasks = tasks_for(slices * per_slice, CELLS_PER_TASK, 200)
-    return add_noise(empty, slices, per_slice, build_mechanism("discrete_laplace", K, EPSILON), tasks, None)
+    return add_noise(
+        empty, slices, per_slice, build_mechanism("discrete_laplace", K, Price.epsilon(EPSILON)), tasks, None
+    )
 
 
 def _as_lists(spark: SparkSession, per_slice: int, slices: int) -> DataFrame:
     """The same noise, as lists of 64-bit integers."""
-    mechanism = build_mechanism("discrete_laplace", K, EPSILON)
+    mechanism = build_mechanism("discrete_laplace", K, Price.epsilon(EPSILON))
 
     def draw(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number in (number for batch in batches for number in batch.column(0).to_pylist()):

@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 # Ivy's and pip's progress belong to the set-up; everything after it is quiet.
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help setup demo test test-fast audit-test fault-test engines-test stores-test cluster-test matrix coverage docs settings lint format lock bench-noise bench-collect bench-training bench-memory bench-query bench-slices bench-baselines wheel clean clean-demo
+.PHONY: help setup demo test test-fast audit-test fault-test engines-test stores-test cluster-test matrix coverage docs settings lint format lock bench-noise bench-collect bench-training bench-memory bench-query bench-slices results wheel clean clean-demo
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -106,8 +106,8 @@ bench-query: $(READY) ## publishing and asking a release of 576 x 576 x 96 cells
 bench-slices: $(READY) ## what noise and storing it cost per cell, as bytes and as lists of numbers (2 minutes)
 	@$(BIN)/python benchmarks/slices.py
 
-bench-baselines: $(READY) ## twelve published methods beside the noisy tensor, on a generated city (3 minutes)
-	@$(BIN)/python benchmarks/baselines.py
+results: $(READY) ## the tables of docs/results.md, anew from benchmarks/records
+	@$(BIN)/python -m vdr_spark.experiments.results benchmarks/records docs/results.md
 
 wheel: $(READY) ## build the wheel into dist/
 	@$(BIN)/uv build --quiet --wheel --out-dir dist .

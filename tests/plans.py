@@ -47,7 +47,7 @@ def scale_of(config: ReleaseConfig) -> Fraction:
     """Return k / epsilon, where k is known before anything is read."""
     k = make_plan(config).known_k
     assert k is not None
-    return k / config.privacy.cells_epsilon
+    return k / config.privacy.cells_price.amount
 
 
 def noise_of(config: ReleaseConfig) -> Noise:

@@ -5,7 +5,14 @@ from fractions import Fraction
 
 import pytest
 
-from vdr_spark.epsilon import describe_factor, describe_odds, find_weakness, in_brackets
+from vdr_spark.epsilon import (
+    describe_factor,
+    describe_odds,
+    find_large_delta,
+    find_weakness,
+    format_delta,
+    in_brackets,
+)
 
 
 @pytest.mark.parametrize(
@@ -43,3 +50,25 @@ def test_from_five_upwards_there_is_a_caution(epsilon: Fraction, words: str | No
 
 def test_a_fraction_is_divided_by_in_brackets() -> None:
     assert (in_brackets(Fraction(6)), in_brackets(Fraction(1, 3))) == ("6", "(1/3)")
+
+
+def test_at_a_delta_it_is_said() -> None:
+    told = find_weakness(Fraction("6.475"), Fraction(1, 10**9))
+    assert told is not None
+    assert told.startswith("epsilon 6.475 at delta 1e-9 is large: ")
+    assert "to 1, but for chances of the size of 1e-9. Good" in told
+
+
+@pytest.mark.parametrize(("delta", "text"), [("1e-9", "1e-9"), ("1/3000000", "3.333e-7"), ("0.00025", "2.5e-4")])
+def test_a_delta_is_written_as_people_do(delta: str, text: str) -> None:
+    assert format_delta(Fraction(delta)) == text
+
+
+def test_a_delta_above_one_ping_in_all_is_doubted() -> None:
+    assert find_large_delta(Fraction(1, 6000), 6000) is None
+    assert find_large_delta(Fraction(1, 100), None) is None
+    assert find_large_delta(None, 6000) is None
+    doubt = find_large_delta(Fraction(1, 100), 6000)
+    assert doubt is not None
+    assert "delta 1e-2 is above 1 / N = 0.00017" in doubt
+    assert "publishing about 60 of the pings as they are" in doubt

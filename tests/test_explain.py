@@ -63,3 +63,35 @@ def test_what_is_wrong_with_the_input_is_a_sentence(small_config: Small, tmp_pat
 def test_the_period_is_told_in_its_zone(small_config: Small) -> None:
     text = explain(make_plan(small_config()))
     assert "from 2020-01-07 00:00 America/Chicago (UTC-06:00) to 2020-01-08 00:00 America/Chicago" in text
+
+
+IN_RHO = ("privacy.epsilon=null", "privacy.budget=null", "privacy.rho=1/2", "privacy.delta=1e-9")
+
+
+def test_rho_is_explained_in_both_languages(small_config: Small) -> None:
+    estimated = ("privacy.total_pings=null", "privacy.estimate_total={share: 1/5, max_per_user: 90}")
+    text = explain(make_plan(small_config(*IN_RHO, *estimated)))
+    for words in (
+        "at most a factor of 648.7 (epsilon 6.475 at delta 1e-9), and by delta = 1e-9 beyond that.",
+        "Its price is rho 1/2, which is epsilon 6.475 at delta 1e-9, rounded up.",
+        "book rho 1/2 in the ledger",
+        "spends rho 2/5",
+        "add discrete_gaussian noise",
+        "sigma k / sqrt(2 rho) = 20 / sqrt(2 x 2/5) = 22.36, standard deviation 22.36 in every cell",
+        "number of pings: sigma 201.2;",
+        "! epsilon 6.475 at delta 1e-9 is large",
+    ):
+        assert words in text
+
+
+def test_pure_epsilon_out_of_a_budget_in_rho_says_what_it_takes(small_config: Small) -> None:
+    text = explain(make_plan(small_config("privacy.epsilon=2", "privacy.budget={rho: 9, delta: 1e-9}")))
+    assert "book epsilon 2, rho 2 of a budget in rho, in the ledger" in text
+    assert "spends epsilon 2" in text
+
+
+def test_a_unit_of_time_is_explained_with_what_it_does_not_promise(small_config: Small) -> None:
+    text = explain(make_plan(small_config("privacy.unit=user_day")))
+    assert "Every user, with all pings of one day, whatever" in text
+    assert "adding or removing one user's whole day changes" in text
+    assert "does not protect a user over several days" in text

@@ -197,6 +197,23 @@ def test_odd_inputs_work(
     assert np.isfinite(release.deviation).all()
 
 
+def test_a_release_by_norms_is_whole_and_its_audit_holds(spark: SparkSession, small_config: Small) -> None:
+    """Gaussian noise, from the ledger to the check of the noise: somebody is everywhere, others in a few cells."""
+    privacy = "privacy={rho: 1/2, delta: 1e-9, total_pings: 13e3, bounding: l2, norm: 3}"
+    config = small_config("grid.cells_per_side=32", privacy)
+    everywhere = [("one", number) for number in range(grid_of(config).size)]
+    others = [(f"user {n}", 8 * (n % 40 + j)) for n in range(900) for j in range(5)]  # of a norm below 3
+    write_pings(config.input.path, grid_of(config), everywhere + others)
+    release = run_release(spark, config)
+    assert release.counts.sum() == pytest.approx(13_000, rel=0.01)
+    exact = release.statement["exact"]
+    assert (release.k, exact["k"], exact["norm"], exact["bounding"]) == (3, None, 3, "l2")
+    assert "an L2 norm of at most 3" in str(release.statement)
+    findings = {finding.check: finding for finding in Publisher(config, spark).audit().findings}
+    assert {check: finding.found for check, finding in findings.items() if finding.holds is not True} == {}
+    assert "negative cells (people make it look larger), claimed 3" in findings["noise"].found
+
+
 def test_a_seeded_run_is_marked_for_ever_and_its_audit_never_holds(spark: SparkSession, small_config: Small) -> None:
     config = small_config("privacy.test_seed=1")
     write_pings(config.input.path, grid_of(config), [("a", 3)])

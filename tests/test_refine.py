@@ -92,6 +92,29 @@ def test_the_paper_s_factor_leaves_deviations_from_the_prior_alone(small_config:
     assert choose_refinement(plan, 400.0, 1000.0, holding(500.0, 300.0)).kappa == 1
 
 
+NORM = "privacy={rho: 1/2, delta: 1e-9, total_pings: 1000, bounding: l2, norm: 10}"
+
+
+def test_norms_weigh_users_so_alike_that_deviations_are_kept(small_config: Small) -> None:
+    plan = release_of(small_config("refine.method=calibrated", NORM))
+    assert choose_refinement(plan, 250.0, 1000.0, holding(500.0, 300.0)) == Refinement(2.0)
+
+
+def test_of_users_who_come_independently_norms_keep_more_than_sums() -> None:
+    """The shares of `kappa`'s docstring, on pings of their own in m cells each, log m of variance v."""
+    m = np.exp(np.random.default_rng(0).normal(3, 0.8, 200_000))
+    by_norm, by_sum = (np.mean(w * m) ** 2 / np.mean(m) / np.mean(w**2 * m) for w in (m**-0.5, 1 / m))
+    assert by_norm == pytest.approx(math.exp(-0.64 / 4), rel=0.02)
+    assert by_sum == pytest.approx(math.exp(-0.64), rel=0.02)
+
+
+def test_a_norm_takes_the_place_of_k_in_the_errors_of_sums(small_config: Small) -> None:
+    """Counts whose norm is s add up to s at least, so that no more users reach it than reach a sum of s."""
+    found = refine_sum_errors(release_of(small_config(NORM)), DENOISING, 2.0, kept=500.0, kept_everywhere=500.0)
+    assert found is not None
+    assert found.spreads[-1].clump == missing_together(10, 500.0, 1000.0, "people", 1)
+
+
 def test_kappa_is_one_where_all_pings_are_kept() -> None:
     assert kappa(1000.0, 1000.0) == 1
     assert kappa(1000.0, 990.0) == 1  # n is an estimate and may exceed N

@@ -9,12 +9,13 @@ import math
 from dataclasses import dataclass
 
 from vdr_spark.plan import Plan
+from vdr_spark.price import Currency
 
 # Microseconds of one core (a hardware thread), from processor times at 50 million pings, rounded up; docs/scale.md.
 _READ_BY_SPARK = 0.60  # a ping: scan, hand to Python, locate, pack
 _READ_DIRECTLY = 0.24  # the same, where tasks read the Parquet files themselves
 _BOUND_AND_COUNT = 0.40  # a ping: through the shuffle, sort, count
-_NOISE = 1.0  # a cell: draw, write
+_NOISE = 0.3  # a cell: draw, write
 
 # Bytes.
 _SHUFFLED = 20  # a ping: a word of 8 and, where nearly all pings of a chunk have different users, 12 for the user
@@ -129,13 +130,15 @@ def released_bytes(cells: int) -> int:
 def noise_bytes(plan: Plan) -> float | None:
     """Return the information in the noise alone, which nothing compresses; None where k is not known.
 
-    Discrete Laplace noise of scale b, a few units or more, has log2(2 e b) bits.
+    Discrete Laplace noise of scale b, a few units or more, has log2(2 e b) bits, a discrete Gaussian of sigma b
+    log2(sqrt(2 pi e) b).
     """
-    if plan.known_k is None:
+    noise = plan.known_noise
+    if noise is None:
         return None
-    privacy = plan.config.privacy
-    scale_in_units = float(plan.known_k / privacy.cells_epsilon * privacy.units_per_ping)
-    return plan.cells * math.log2(2 * math.e * max(1.0, scale_in_units)) / 8
+    pure = plan.config.privacy.price.currency is Currency.EPSILON
+    shape = 2 * math.e if pure else math.sqrt(2 * math.pi * math.e)
+    return plan.cells * math.log2(shape * max(1.0, float(noise.mechanism.scale))) / 8
 
 
 def noisy_bytes(plan: Plan) -> float | None:

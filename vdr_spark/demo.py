@@ -79,8 +79,8 @@ def _summarise(pipeline: Pipeline, release: Release, ahead: Forecast, evaluation
     return {
         "release_id": release.release_id,
         "protected": release.protected,
-        "epsilon_spent": float(account.committed),
-        "epsilon_granted": float(account.granted),
+        f"{account.currency}_spent": float(account.committed),
+        f"{account.currency}_granted": float(account.granted),
         **{f"error_{name}": errors.relative_error for name, errors in evaluation.errors.items()},
         "answers": {
             "range": release.range_count(centre, *first_day).sentence(),

@@ -23,6 +23,7 @@ from vdr_spark.pings.preview import find_absence, preview_input
 from vdr_spark.plan import Plan
 from vdr_spark.privacy.accounting import Entry, State, balance, price_of_unbooked, state_of
 from vdr_spark.privacy.bill import prepare_bill
+from vdr_spark.privacy.decisions import require_same_currency
 from vdr_spark.privacy.ledger_reader import LedgerReader
 from vdr_spark.release.register import require_one_to_publish
 from vdr_spark.stage_log import RELEASE_STAGES
@@ -136,7 +137,8 @@ def _tell(plan: Plan, stage: str, number: int, complete: bool, found: DryRun) ->
     step = next(step for step in list_steps(plan) if step.title == stage)
     found.lines.append(f"  {number}. {stage:<8}{'complete already' if complete else f'would run: {step.what}'}")
     if not complete:
-        found.lines.append(f"     {'':<8}would write {_writes(plan, stage)}; spends epsilon {step.spends}")
+        currency = plan.config.privacy.price.currency
+        found.lines.append(f"     {'':<8}would write {_writes(plan, stage)}; spends {currency} {step.spends}")
 
 
 def _writes(plan: Plan, stage: str) -> str:
@@ -189,17 +191,21 @@ def _require_input(plan: Plan, found: DryRun) -> None:
 def _look_at_budget(plan: Plan, entries: Sequence[Entry], found: DryRun) -> None:
     """Say what would be reserved and what is left then; refuse what the ledger would refuse."""
     request, account = plan.budget_request, balance(entries, plan.config.dataset)
-    price = price_of_unbooked(entries, request.draws)
+    require_same_currency(entries, request)
     opened = any(entry.dataset == request.dataset and entry.state is State.GRANTED for entry in entries)
-    remaining = account.remaining if opened else request.opening_budget
-    opening = "" if opened else f" (its account would be opened with {request.opening_budget})"
+    currency = account.currency if opened else request.opening.price.currency
+    price = price_of_unbooked(entries, request.draws, currency)
+    remaining = account.remaining if opened else request.opening.price.amount
+    opening = "" if opened else f" (its account would be opened with {request.opening})"
     if price > remaining:
         raise BudgetExceeded(
-            f"the budget of dataset `{request.dataset}` would not allow this release: epsilon {price} is asked for and "
-            f"{remaining} may be reserved now{opening}, short by {price - remaining}. Lower privacy.epsilon, or have "
-            "more granted (vdr budget grant)"
+            f"the budget of dataset `{request.dataset}` would not allow this release: {currency} {price} is asked for "
+            f"and {remaining} may be reserved now{opening}, short by {price - remaining}. Lower "
+            f"privacy.{plan.config.privacy.price.currency}, or have more granted (vdr budget grant)"
         )
-    reserved = f"would reserve epsilon {price}" if price else "has its epsilon reserved already, and takes no more"
+    reserved = (
+        f"would reserve {currency} {price}" if price else f"has its {currency} reserved already, and takes no more"
+    )
     found.lines += ["", f"Budget: dataset {request.dataset} {reserved}; {remaining - price} is left then{opening}"]
     if (bill := prepare_bill(entries, request)) is not None:
         found.cautions.append(str(bill))

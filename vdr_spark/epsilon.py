@@ -1,7 +1,8 @@
 """What an epsilon means, in words: how sure of one person it may make somebody, and from where on that is too sure.
 
 Under epsilon, one person's whole history changes the probability of any output by at most a factor of e^epsilon. By
-Bayes' rule that is also the factor by which a reader's odds on "this person is in the data" may change.
+Bayes' rule that is also the factor by which a reader's odds on "this person is in the data" may change. Under
+(epsilon, delta) a probability may change by delta beyond that: what is said here of an epsilon is said with it.
 """
 
 from __future__ import annotations
@@ -25,22 +26,50 @@ def describe_factor(epsilon: Fraction) -> str:
     return f"{10**rest:.1f} x 10^{power:.0f}"
 
 
-def describe_odds(epsilon: Fraction) -> str:
+def describe_odds(epsilon: Fraction, delta: Fraction | None = None) -> str:
     """Say what an epsilon, of one release or of several together, lets a reader learn of one person at most."""
+    but_for = "" if delta is None else f", but for chances of the size of {format_delta(delta)}"
     return (
         "whoever held it for even odds that one person is in the data may afterwards be sure of it at up to "
-        f"{describe_factor(epsilon)} to 1"
+        f"{describe_factor(epsilon)} to 1{but_for}"
     )
 
 
-def find_weakness(epsilon: Fraction) -> str | None:
+def format_epsilon(epsilon: Fraction, delta: Fraction | None = None) -> str:
+    """Return an epsilon as it is told: exact where it is pure; with a delta it was rounded up, and is a decimal."""
+    return f"epsilon {epsilon}" if delta is None else f"epsilon {float(epsilon):g} at delta {format_delta(delta)}"
+
+
+def format_delta(delta: Fraction) -> str:
+    """Return a delta as people write it: 1e-9."""
+    mantissa, power = f"{float(delta):.3e}".split("e")
+    return f"{mantissa.rstrip('0').rstrip('.')}e{int(power)}"
+
+
+def find_weakness(epsilon: Fraction, delta: Fraction | None = None) -> str | None:
     """Return what a careful reader must be told of an epsilon, as a sentence; None where it is good practice."""
+    told = format_epsilon(epsilon, delta)
     if epsilon > NO_PROTECTION:
-        return f"epsilon {epsilon} is no protection worth the name: {describe_odds(epsilon)}."
+        return f"{told} is no protection worth the name: {describe_odds(epsilon, delta)}."
     if epsilon < GOOD_PRACTICE:
         return None
     strength = "a weak promise" if epsilon > WEAK else "large"
-    return f"epsilon {epsilon} is {strength}: {describe_odds(epsilon)}. Good practice is below {GOOD_PRACTICE}."
+    return f"{told} is {strength}: {describe_odds(epsilon, delta)}. Good practice is below {GOOD_PRACTICE}."
+
+
+def find_large_delta(delta: Fraction | None, total_pings: int | None) -> str | None:
+    """Return what must be told of a delta above 1 / N; None where it is below, or N is not known.
+
+    Noise that publishes each ping as it is with a probability of delta, and nothing else, keeps (0, delta). With N
+    pings that is delta * N of them in the mean: one, where delta is 1 / N.
+    """
+    if delta is None or total_pings is None or delta * total_pings <= 1:
+        return None
+    return (
+        f"privacy.delta {format_delta(delta)} is above 1 / N = {1 / total_pings:.2g}: a promise at such a delta would "
+        f"also be kept by publishing about {float(delta * total_pings):.3g} of the pings as they are. Give a smaller "
+        "one, such as 1e-9; only the epsilon that people are told grows by it, not the noise."
+    )
 
 
 def in_brackets(epsilon: Fraction) -> str:

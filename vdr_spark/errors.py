@@ -56,6 +56,10 @@ class BudgetExceeded(VdrError):
     exit_code = ExitCode.BUDGET
 
 
+class OtherCurrency(VdrError):
+    """A price, a grant or a cap in another currency than the dataset's budget is kept in, or has no price in it."""
+
+
 class Declined(VdrError):
     """A person was asked before a further draw over the same people, or before a withdrawal, and said no."""
 

@@ -10,6 +10,7 @@ from vdr_spark.cost import denoise_memory, estimate_cost, noisy_bytes, released_
 from vdr_spark.epsilon import NO_PROTECTION, describe_factor, in_brackets
 from vdr_spark.pings.preview import preview_input
 from vdr_spark.plan import Plan, Region
+from vdr_spark.price import Currency
 from vdr_spark.query.wording import format_moment
 from vdr_spark.storage.free_space import format_bytes
 
@@ -18,7 +19,7 @@ _CLUSTER_CORES = 64  # to give an idea
 
 @dataclass(frozen=True)
 class Step:
-    """One numbered stage: what it does, and the epsilon it spends."""
+    """One numbered stage: what it does, and what it spends of epsilon or rho."""
 
     title: str
     what: str
@@ -31,6 +32,7 @@ def explain(plan: Plan) -> str:
     It reads no row: whether the input is there, and the types in one file's footer, is all that it looks at.
     """
     grid, zone = plan.grids[0], ZoneInfo(plan.config.period.timezone)
+    currency = plan.config.privacy.price.currency
     lines = [
         *(
             f"Release {plan.release_id(region)}{_of_region(region)} of dataset {plan.config.dataset}"
@@ -46,7 +48,7 @@ def explain(plan: Plan) -> str:
         "",
         "Stages",
         *(
-            f"  {number}. {step.title:<8} {step.what}\n     {'':<8} spends epsilon {step.spends}"
+            f"  {number}. {step.title:<8} {step.what}\n     {'':<8} spends {currency} {step.spends}"
             for number, step in enumerate(list_steps(plan), start=1)
         ),
         "",
@@ -83,7 +85,7 @@ def list_steps(plan: Plan) -> list[Step]:
     return [
         Step(
             "reserve",
-            f"book epsilon {privacy.epsilon} in the ledger {plan.ledger.table}",
+            f"book {_describe_booking(plan)} in the ledger {plan.ledger.table}",
             "0 (an unused reservation still counts)",
         ),
         *_list_estimate(plan),
@@ -91,7 +93,7 @@ def list_steps(plan: Plan) -> list[Step]:
             "collect",
             f"read {config.input.location} ({made}), {_describe_bounding(plan)}, count, "
             f"add {privacy.mechanism} noise to every cell, store once",
-            str(privacy.cells_epsilon),
+            str(privacy.cells_price.amount),
         ),
         Step("denoise", f"{_describe_model(plan)}{fusion}, from the noisy tensor alone", "0 (post-processing)"),
         Step("refine", f"from pings kept to {everything} ({config.refine.method})", "0 (post-processing)"),
@@ -99,12 +101,21 @@ def list_steps(plan: Plan) -> list[Step]:
     ]
 
 
+def _describe_booking(plan: Plan) -> str:
+    """Return the price, and what it is of a budget that is kept in the other currency."""
+    privacy = plan.config.privacy
+    kept = privacy.opening_price.currency
+    if kept is privacy.price.currency:
+        return str(privacy.price)
+    return f"{privacy.price}, {kept} {privacy.cost_in(kept)} of a budget in {kept},"
+
+
 def _list_estimate(plan: Plan) -> list[Step]:
-    estimate = plan.config.privacy.estimate_total
-    if estimate is None:
+    estimate, price = plan.config.privacy.estimate_total, plan.config.privacy.total_price
+    if estimate is None or price is None:
         return []
     what = f"estimate the number of pings, at most {estimate.max_per_user:,} of each user, with noise; store once"
-    return [Step("total", what, str(plan.config.privacy.total_epsilon))]
+    return [Step("total", what, str(price.amount))]
 
 
 def _describe_model(plan: Plan) -> str:
@@ -116,14 +127,16 @@ def _describe_model(plan: Plan) -> str:
 
 def _describe_bounding(plan: Plan) -> str:
     over = " over all regions together" if plan.config.regions else ""
+    if plan.config.privacy.bounding == "l2":
+        return f"weigh the pings of each user to counts of an L2 norm of at most {_describe_bound(plan)}{over}"
     if plan.config.privacy.bounding == "weight":
-        return f"weigh the pings of each user to at most {_describe_k(plan)} in sum{over}"
-    return f"keep at most {_describe_k(plan)} pings of each user{over}"
+        return f"weigh the pings of each user to at most {_describe_bound(plan)} in sum{over}"
+    return f"keep at most {_describe_bound(plan)} pings of each user{over}"
 
 
-def _describe_k(plan: Plan) -> str:
-    if plan.known_k is not None:
-        return str(plan.known_k)
+def _describe_bound(plan: Plan) -> str:
+    if plan.known_bound is not None:
+        return str(plan.known_bound)
     return f"k = {plan.config.privacy.lambda_:g} x (number of pings, as estimated)"
 
 
@@ -131,25 +144,36 @@ def _describe_promise(plan: Plan) -> list[str]:
     privacy = plan.config.privacy
     if not privacy.protected:
         return ["  NOBODY: privacy.test_seed is set, so anyone can compute the noise and take it away again."]
-    in_name = "" if privacy.epsilon <= NO_PROTECTION else "No protection worth the name. To the letter: "
-    return [
-        f"  {in_name}Every user, with all pings in the period, whatever an attacker knows or can compute:",
-        f"  adding or removing one user's whole history changes the probability of any release by at most a factor "
-        f"of {describe_factor(privacy.epsilon)} (epsilon {privacy.epsilon}).",
+    promise = privacy.promise
+    in_name = "" if promise.epsilon <= NO_PROTECTION else "No protection worth the name. To the letter: "
+    stretch = promise.unit.stretch
+    within, whole = ("in the period", "whole history") if stretch is None else (f"of one {stretch}", f"whole {stretch}")
+    lines = [
+        f"  {in_name}Every user, with all pings {within}, whatever an attacker knows or can compute:",
+        f"  adding or removing one user's {whole} changes the probability of any release by at most a factor "
+        f"of {describe_factor(promise.epsilon)} ({promise.parameters}){promise.beyond}.",
         "  Against whoever sees the release. Not against the operator who holds the pings.",
     ]
+    if privacy.rho is not None:
+        lines.append(
+            f"  Its price is {privacy.described_price}, rounded up. Prices of releases add up in rho; the epsilon of "
+            "their sum grows more slowly (vdr budget convert)."
+        )
+    return lines if stretch is None else [*lines, f"  {promise.unit.over_time}"]
 
 
 def _describe_noise(plan: Plan) -> list[str]:
-    privacy, noise, lines = plan.config.privacy, plan.known_noise, []
-    if plan.known_k is not None and noise is not None:
-        scale = float(plan.known_k / privacy.cells_epsilon)
-        lines.append(
-            f"  scale k / epsilon = {plan.known_k} / {in_brackets(privacy.cells_epsilon)} = {scale:.4g}, "
+    privacy, noise = plan.config.privacy, plan.known_noise
+    price, pure = privacy.cells_price, privacy.price.currency is Currency.EPSILON
+    formula = "scale k / epsilon" if pure else f"sigma {privacy.bound_name} / sqrt(2 rho)"
+    if plan.known_bound is not None and noise is not None:
+        divisor = in_brackets(price.amount) if pure else f"sqrt(2 x {price.amount})"
+        lines = [
+            f"  {formula} = {plan.known_bound} / {divisor} = {noise.scale:.4g}, "
             f"standard deviation {noise.deviation:.4g} in every cell"
-        )
+        ]
     else:
-        lines.append(f"  scale k / epsilon, with {_describe_k(plan)}, epsilon {privacy.cells_epsilon}")
+        lines = [f"  {formula}, with {_describe_bound(plan)}, {price}"]
     if plan.declared_total is not None:
         lines.append(f"  pings in the mean cell before bounding: {plan.declared_total / plan.cells:.3g}")
         if noise is not None:
@@ -158,10 +182,12 @@ def _describe_noise(plan: Plan) -> list[str]:
                 f"  noise of the sum over a slice: deviation {of_slice:,.0f}; of the total: {total:,.0f}, "
                 f"beside at most {plan.declared_total:,} pings that are kept"
             )
-    if privacy.estimate_total is not None:
-        most = privacy.estimate_total.max_per_user
-        scale = float(most / privacy.total_epsilon)
-        lines.append(f"  number of pings: scale {scale:.4g}; users with more than {most:,} lower it")
+    if privacy.estimate_total is not None and plan.noise_of_total is not None:
+        most, of_total = privacy.estimate_total.max_per_user, plan.noise_of_total
+        lines.append(
+            f"  number of pings: {'scale' if pure else 'sigma'} {of_total.scale:.4g}; users with more than {most:,} "
+            "lower it"
+        )
     return lines
 
 

@@ -16,6 +16,7 @@ _PACKAGES = {
     "py4j": ("this needs Spark", "pyspark", "local"),
     "delta": ("tables are written by Delta", "delta-spark", "local"),
     "torch": ("networks are trained by PyTorch", "torch", "train"),
+    "dp_accounting": ("what rho is as an epsilon is worked out by dp-accounting", "dp-accounting", "rho"),
     "rasterio": ("GeoTIFF is written by rasterio", "rasterio", "export"),
     "zarr": ("Zarr is written by xarray and zarr", "zarr", "export"),
     "h3": ("hexagons are H3's", "h3", "export"),

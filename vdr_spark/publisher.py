@@ -234,7 +234,7 @@ class Publisher:
 
     def __repr__(self) -> str:
         releases = ", ".join(self.plan.release_id(region) for region in self.plan.regions)
-        return f"Publisher of {releases} (dataset {self.config.dataset}, epsilon {self.config.privacy.epsilon})"
+        return f"Publisher of {releases} (dataset {self.config.dataset}, {self.config.privacy.price})"
 
 
 def _input(columns: Mapping[str, str] | None, timezone: str | None, trust_plan: bool) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 * `calibrated` (the default): (mu + kappa * (count - mu)) * N / n, with mu what the model expected of the cell before
   its own count was looked at. Fusion estimates the pings that were *kept*; part of what sets them apart from mu is the
-  chance of who was kept, and would be scaled up as if it were people. kappa says how much is left; see `kappa`.
+  chance of who was kept, and would be scaled up as if it were people. kappa says how much is left; see `kappa`. Where
+  norms are bounded it is 1.
 * `ratio`: count * N / n.
 * `gamma`: count * gamma, the paper's factor, which minimises squared error where the tensor still carries its noise:
   gamma = n N C / (m V + (1 - C) n + C n**2), with n pings kept, N in all, m cells, V the variance of a cell's noise
@@ -101,7 +102,7 @@ def refine_sum_errors(
     settings, share = release.config.refine, kept / kept_everywhere
     total = release.total_pings * share
     judged = SumErrors.from_notes(found).scaled(factor)
-    errors = judged.bounded(release.k, kept, total, settings.users)
+    errors = judged.bounded(release.bound, kept, total, settings.users)
     if settings.method == "gamma":  # does not sum to N
         return errors
     whole = judged.deviation(release.grid.size, release.grid.slices, total, own=0.0)
@@ -125,7 +126,8 @@ def choose_refinement(release: ReleasePlan, kept: float, total: float, denoised:
     if settings.method == "gamma":
         noise = release.grid.size * release.noise.variance
         return Refinement(gamma(kept, total, noise, settings.concentration))
-    pull = kappa(kept, total) if settings.method == "calibrated" and denoised.prior is not None else 1.0
+    pulls = settings.method == "calibrated" and denoised.prior is not None and release.norm is None
+    pull = kappa(kept, total) if pulls else 1.0
     return Refinement(total / _sum_pulled(denoised, pull), pull)
 
 
@@ -156,5 +158,14 @@ def kappa(kept: float, total: float) -> float:
     share E[w]**2 / E[w**2], which is no less.) Where on the other hand all pings of a cell come and go together,
     nothing is chance and kappa = 1. Real places lie between. The geometric mean of the two was near the best constant
     wherever we measured, for samples and for weights (docs/denoising.md).
+
+    Norms. Let users come independently, each with counts c_i in the cells and a weight w. From a kept count, scaled by
+    N / n, the best linear guess takes over the share (n / N) sum w c_i**2 / sum w**2 c_i**2 of the deviation, sums
+    being over users and cells, with n / N = sum w c_i / sum c_i. With equal weights that is 1. With w = s / |c|, a
+    norm's, and each ping of a user in a cell of its own, m of them, it is (E sqrt(m))**2 / E m; with w = k / m, a
+    sum's, 1 / (E m E 1/m). If log m is normal with the variance v, the first is exp(-v / 4), the second exp(-v): norms
+    weigh users far more alike. And who is often in one place has a larger c_i and a smaller w there, which makes the
+    share larger than that, beyond 1 even. So the geometric mean with 1 is near 1, and 1 was as good as the best
+    constant where we measured (docs/denoising.md); it needs no figure that would have to be paid for.
     """
     return math.sqrt(min(1.0, kept / total))

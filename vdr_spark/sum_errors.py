@@ -52,9 +52,10 @@ def missing_together(k: int, kept: float, total: float, users: Users, side: floa
 
     A user who reaches the bound has on average at least k (N / n - 1) pings more than are counted of them: there are
     at most n / k such users, and N - n pings are missing. Few have most of them. Of all pings the share 1 - n / N is
-    missing, and the others come as they are, so a count varies by that share of it. How often a user comes back to a
-    place is an assumption about users which no noisy tensor can check: the factors above were chosen by generated
-    cities, whose people have homes and work places, and by taxis whose traces were cut into users.
+    missing, and the others come as they are, so a count varies by that share of it. (Where norms are bounded, k is the
+    norm: counts whose norm is s add up to at least s, so there are at most n / s users who reach it.) How often a user
+    comes back to a place is an assumption about users which no noisy tensor can check: the factors above were chosen by
+    generated cities, whose people have homes and work places, and by taxis whose traces were cut into users.
     """
     share = min(1.0, max(kept, 1.0) / total)
     excess = k * (1 / share - 1) * (1 - share)
@@ -102,7 +103,7 @@ class SumErrors:
         return SumErrors(self.noise_deviation * factor, spreads, self.sum_deviation * factor, self.total)
 
     def bounded(self, k: int, kept: float, total: float, users: Users) -> SumErrors:
-        """Return the errors of sums of pings of which at most k were kept of each user."""
+        """Return the errors of sums of pings of which at most k were kept of each user, or counts of a norm of k."""
         slices = max(of.slices for of in self.spreads)
         spreads = tuple(
             replace(

@@ -18,7 +18,7 @@ from tests.denoise.networks.test_checkpoint import IDENTITY, saved, trained
 from vdr_spark.denoise.networks.checkpoint import resume
 from vdr_spark.errors import CheckpointMismatch
 
-HEADER = {"format": 2, "log": [], "model": "vqvae", "settings": IDENTITY.settings, "data": IDENTITY.data}
+HEADER = {"format": 3, "log": [], "model": "vqvae", "settings": IDENTITY.settings, "data": IDENTITY.data}
 
 
 def safetensors_of(header: object, body: bytes = b"", length: int | None = None) -> bytes:
@@ -80,7 +80,7 @@ def test_a_checkpoint_of_torch_is_not_opened(tmp_path: Path) -> None:
         pytest.param(safetensors_of(noted("{")), "not written by", id="notes that are no JSON"),
         pytest.param(safetensors_of(noted("[" * 100_000)), "not written by", id="notes of brackets"),
         pytest.param(safetensors_of(noted([1])), "not written by", id="notes that are a list"),
-        pytest.param(safetensors_of(noted({"format": 2})), "not written by", id="notes that lack all"),
+        pytest.param(safetensors_of(noted({"format": 3})), "not written by", id="notes that lack all"),
         pytest.param(
             safetensors_of(noted(HEADER | {"settings": "x"})), "not written by", id="settings of another type"
         ),

@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from vdr_spark.cli import main
 from vdr_spark.config import ReleaseConfig, load_config
 from vdr_spark.errors import StageMissing
 from vdr_spark.plan import make_plan
+from vdr_spark.promise import Promise
 from vdr_spark.publisher import Publisher
 
 Small = Callable[..., ReleaseConfig]
@@ -163,7 +165,7 @@ def test_a_row_that_was_changed(spark: SparkSession, editable: ReleaseConfig) ->
 def test_a_statement_that_was_changed_everywhere(spark: SparkSession, editable: ReleaseConfig) -> None:
     lies = {
         '"sensitivity_l1": 20': '"sensitivity_l1": 1',
-        '"privacy_unit": "user"': '"privacy_unit": "ping"',
+        '"privacy_unit": "user"': '"privacy_unit": "user_day"',
         '"source": "estimated"': '"source": "declared public"',
         '"epsilon": 6.0': '"epsilon": 0.001',
         "Whoever sees the release is not": "So is everybody",
@@ -248,3 +250,23 @@ def test_a_release_remembers_what_others_had_spent(spark: SparkSession, small_co
 def test_nothing_to_audit(spark: SparkSession, small_config: Small) -> None:
     with pytest.raises(StageMissing, match="nothing to audit"):
         audit(spark, small_config())
+
+
+def test_a_release_in_rho_holds_and_is_read_back_in_both_languages(
+    spark: SparkSession, published: tuple[ReleaseConfig, Path], tmp_path: Path
+) -> None:
+    in_rho = ("privacy.epsilon=null", "privacy.budget=null", "privacy.rho=1/2", "privacy.delta=1e-9")
+    pings = f"input.path={published[0].input.path}"
+    config = load_config(ROOT / "conf/demo.yaml", [*small_overrides(tmp_path), *MORE, *in_rho, pings])
+    release = run_release(spark, config)
+    assert release.promise == Promise(Fraction("6.475"), Fraction(1, 10**9))
+    assert "epsilon 6.475 at delta 1e-9 at user level" in repr(release)
+    found = {finding.check: finding for finding in audit(spark, config).findings}
+    assert not [finding for finding in found.values() if finding.holds is False]
+    assert (
+        "rho 1/2 reserved and spent once; dataset demo-city at rho 1/2, which is epsilon 6.475" in found["ledger"].found
+    )
+    path = output_of(config).table("releases")
+    spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('delta.appendOnly' = 'false')")
+    edit(spark, config, "releases", "true", rho="'1/4'")
+    assert "its row differs from configuration and ledger in rho" in failed(spark, config)["release"]

@@ -136,6 +136,14 @@ def test_a_k_that_bounds_nobody_or_keeps_little(small_config: Small) -> None:
     assert not hint.wrong
 
 
+def test_a_norm_that_bounds_nobody(small_config: Small) -> None:
+    """What a smaller one keeps depends on how pings are spread, which is not measured."""
+    norm = "privacy={rho: 1/2, delta: 1e-9, total_pings: 6000, bounding: l2, norm: %s}"
+    hints = hints_of(small_config(norm % 40))
+    assert "No user has more than norm = 40 pings" in hints["large_norm"].sentence
+    assert not hints_of(small_config(norm % 1)).keys() & {"large_norm", "large_k", "small_k"}
+
+
 @pytest.mark.parametrize(
     ("declared", "words"),
     [

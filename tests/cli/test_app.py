@@ -20,6 +20,7 @@ COMMANDS = [
     "draw",
     "export",
     "evaluate",
+    "experiment",
     "demo",
 ]
 

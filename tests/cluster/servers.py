@@ -20,9 +20,10 @@ _HOSTS = ("127.0.0.2", "127.0.0.3")  # two, or Spark runs no copy of a task that
 _SECONDS_TO_START = 120
 # What hadoop-client-minicluster asks for, and Spark's jars have not: its name on Maven Central, and its SHA-1.
 _HADOOP = (
-    ("org.apache.hadoop:hadoop-client-minicluster:3.4.1", "280b1307396459b61079e80c5fc67a5ff1738287"),
-    ("junit:junit:4.13.2", "8ac9e16d933b6fb43bc7f576336b8f4d7eb5ba12"),
-    ("org.hamcrest:hamcrest-core:1.3", "42a25dc3219429f0e5d060061f71acb49bf010a0"),
+    ("org.apache.hadoop:hadoop-client-minicluster:3.5.0", "7688184cfbf679736d81f5642c6e80fca18a02c0"),
+    ("org.junit.jupiter:junit-jupiter-api:5.13.3", "7d292f060d635fd4add7e93167025eeb74f1e742"),
+    ("org.junit.platform:junit-platform-commons:1.13.3", "c70d000c1b6841fa6f1e47a8ae72abd74b71f4c9"),
+    ("org.opentest4j:opentest4j:1.3.0", "152ea56b3a72f655d4fd677fc0ef2596c3dd5e6e"),
     ("org.bouncycastle:bcprov-jdk18on:1.78.1", "39e9e45359e20998eb79c1828751f94a818d25f8"),
     ("org.bouncycastle:bcpkix-jdk18on:1.78.1", "17b3541f736df97465f87d9f5b5dfa4991b37bb3"),
     ("org.bouncycastle:bcutil-jdk18on:1.78.1", "5353ca39fe2f148dab9ca1d637a43d0750456254"),

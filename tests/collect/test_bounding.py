@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from vdr_spark.collect import bounding
-from vdr_spark.collect.bounding import Bounding, Sample, SampleKey, Weight, build_bounding
+from vdr_spark.collect.bounding import Bounding, Norm, Sample, SampleKey, Weight, build_bounding
 from vdr_spark.collect.buckets import hash_ids
 from vdr_spark.collect.locate import Located
 from vdr_spark.units import WEIGHT_UNIT
@@ -229,10 +229,11 @@ def test_weights_under_an_absurd_k_are_whole_pings() -> None:
 def test_cell_numbers_fit_their_bits(cells: int, bits: int) -> None:
     assert build_bounding("sample", 5, cells, KEY) == Sample(5, bits, KEY)
     assert build_bounding("weight", 5, cells, KEY) == Weight(5, bits)
+    assert build_bounding("l2", 5, cells, KEY) == Norm(5, bits)
 
 
 def test_a_bounding_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(ValueError, match="must be `sample` or `weight`, not 'clip'"):
+    with pytest.raises(ValueError, match="must be `sample`, `weight` or `l2`, not 'clip'"):
         build_bounding("clip", 5, 10, KEY)
 
 

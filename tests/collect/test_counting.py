@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from vdr_spark.collect.bounding import Bounding, Sample, SampleKey, Weight
+from vdr_spark.collect.bounding import Bounding, Norm, Sample, SampleKey, Weight
 from vdr_spark.collect.counting import count_bounded
 from vdr_spark.collect.packed_counts import sum_packed
 from vdr_spark.collect.source import SparkSource, open_source
@@ -38,7 +38,7 @@ from vdr_spark.units import WEIGHT_UNIT
 SIDE, SLICES, K = 4, 6, 8
 GRID = Grid(Box(0, 0, 1, 1), SIDE, datetime(2020, 1, 1, tzinfo=UTC), 3600, SLICES)
 KEY = SampleKey.seeded(11)
-BOUNDINGS = [Sample(K, 7, KEY), Weight(K, 7)]
+BOUNDINGS = [Sample(K, 7, KEY), Weight(K, 7), Norm(K, 7)]
 PINGS_OF_USER = [1, K - 1, K, K + 1, 40, 300]
 
 
@@ -80,7 +80,7 @@ def by_user(tensor: NDArray[np.int64]) -> list[int]:
     return tensor.sum(axis=0)[: len(PINGS_OF_USER)].tolist()
 
 
-@pytest.mark.parametrize("bounding", BOUNDINGS, ids=["sample", "weight"])
+@pytest.mark.parametrize("bounding", BOUNDINGS, ids=["sample", "weight", "l2"])
 @pytest.mark.parametrize("text", [False, True], ids=["bigint", "string"])
 def test_counts_do_not_depend_on_how_the_work_is_cut(
     spark: SparkSession, tmp_path: Path, bounding: Bounding, text: bool
@@ -96,6 +96,11 @@ def test_counts_do_not_depend_on_how_the_work_is_cut(
     assert all((tensor == tensors[0]).all() for tensor in tensors)
     if isinstance(bounding, Sample):
         assert by_user(tensors[0]) == [min(K, n) for n in PINGS_OF_USER]
+    elif isinstance(bounding, Norm):
+        for units in tensors[0].T[: len(PINGS_OF_USER)].tolist():  # of one user, slice by slice
+            assert sum(of_slice**2 for of_slice in units) <= (K * WEIGHT_UNIT) ** 2
+        assert by_user(tensors[0])[:3] == [n * WEIGHT_UNIT for n in PINGS_OF_USER[:3]]
+        assert sum(units**2 for units in tensors[0].T[5].tolist()) > (K * WEIGHT_UNIT - 300) ** 2
     else:
         for n, units in zip(PINGS_OF_USER, by_user(tensors[0]), strict=True):
             assert min(K, n) * WEIGHT_UNIT - n < units <= min(K, n) * WEIGHT_UNIT
@@ -111,6 +116,20 @@ def test_a_user_is_bounded_over_all_grids_together(spark: SparkSession, tmp_path
     counts = sum(layers.values())[: len(PINGS_OF_USER)]
     assert counts.tolist() == [min(K, 2 * n) for n in PINGS_OF_USER]
     assert {layer >= SLICES for layer in layers} == {False, True}
+
+
+def test_a_norm_is_bounded_over_all_grids_together(spark: SparkSession, tmp_path: Path) -> None:
+    there = Grid(Box(5, 5, 6, 6), SIDE, GRID.start, 3600, SLICES)
+    here = pings_of_users(text=False)
+    settings = write_in_files(pd.concat([here, here.assign(lat=here.lat + 5, lon=here.lon + 5)]), tmp_path / "in", 2)
+    grids = [GRID, there]
+    packed = count_bounded(open_source(spark, settings, grids), grids, Norm(K, 8), KEY, 3)
+    layers = sum_packed(to_arrow(packed).to_batches(), SIDE**2)
+    squares = [sum(int(counts[user]) ** 2 for counts in layers.values()) for user in range(len(PINGS_OF_USER))]
+    assert all(square <= (K * WEIGHT_UNIT) ** 2 for square in squares)
+    assert squares[-1] > (K * WEIGHT_UNIT - 600) ** 2  # and each region alone has half of it
+    alone = sum(int(counts[5]) ** 2 for layer, counts in layers.items() if layer < SLICES)
+    assert abs(2 * alone / squares[-1] - 1) < 1e-9
 
 
 def half(packed: DataFrame, odd: bool) -> DataFrame:

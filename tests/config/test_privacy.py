@@ -33,5 +33,7 @@ def test_it_is_the_whole_release_that_is_weak(small_config: Small) -> None:
 
 
 def test_noise_that_gives_no_pure_epsilon_is_refused(small_config: Small) -> None:
-    with pytest.raises(InvalidConfig, match=r"privacy.mechanism.*pure epsilon for no epsilon.*use discrete_laplace"):
+    with pytest.raises(
+        InvalidConfig, match=r"pure epsilon where the price is `epsilon`.*for no epsilon: use discrete_laplace, or give"
+    ):
         small_config("privacy.mechanism=discrete_gaussian")

@@ -35,7 +35,7 @@ def test_every_setting_is_described() -> None:
         "## `privacy.estimate_total`",
         "| `slice` | length of time, as `30min`, `3h`, `1d`, `1w` | `3h` |",
         "| `cells_per_side` | whole number, at least 2, at most 8,192 | `576` |",
-        "| `epsilon` | exact number, as `6`, `0.2` or `1/3` | **required** |",
+        "| `epsilon` | exact number, as `6`, `0.2` or `1/3` |  | price of the whole release",
         "| `lambda` | number, above 0, at most 1 |  |",
         "| `total_pings` | whole number, also as `5e7`, at least 1 |  | N, the number of pings inside box and period",
         "| `encryption` | true or false | `true` |",

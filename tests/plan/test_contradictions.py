@@ -10,6 +10,7 @@ from vdr_spark.plan import make_plan
 from vdr_spark.plan.contradictions import find_contradictions
 
 Small = Callable[..., ReleaseConfig]
+NORM = "bounding: l2, rho: 1/2, delta: 1e-9, total_pings: 6000"
 
 
 def found_in(config: ReleaseConfig) -> list[str]:
@@ -26,6 +27,8 @@ def test_the_examples_contradict_nothing(name: str) -> None:
     [
         (["privacy.k=7000"], "privacy.k (7,000) is larger than privacy.total_pings (6,000)"),
         (["privacy={epsilon: 6, k: 20, estimate_total: {max_per_user: 5}}"], "max_per_user (5) is smaller than k (20)"),
+        ([f"privacy={{{NORM}, norm: 7000}}"], "privacy.norm (7,000) is larger than privacy.total_pings (6,000)"),
+        ([f"privacy={{{NORM}, norm: 300, accept_weak_promise: true}}"], "use a larger rho, a smaller norm, a coarser"),
         (["privacy.epsilon=0.01"], "the signal will drown: the noise of all 2,048 cells together"),
         (["synth.pings=9000"], "synth.pings (9,000) and privacy.total_pings (6,000) disagree"),
         (["period.end=2020-01-12", "period.slice=5h"], "period.slice (18000 s) does not divide a day"),

@@ -118,7 +118,13 @@ def test_whatever_changes_the_noisy_tensor_is_another_draw(small_config: Small, 
 @pytest.mark.parametrize(
     "override",
     [
-        *("privacy.budget=100", "privacy.accept_weak_promise=true", "input.reader=spark", "ledger=elsewhere"),
+        *(
+            "privacy.budget=100",
+            "privacy.accept_weak_promise=true",
+            "privacy.unit=user_day",
+            "input.reader=spark",
+            "ledger=elsewhere",
+        ),
         *("spark.driver_memory=2g", "about.sector=x"),
     ],
 )
@@ -159,6 +165,17 @@ def test_the_same_thing_written_otherwise_is_the_same_draw(small_config: Small) 
     assert draw_id_of(local) == draw_id_of(utc)
     by_share = small_config("privacy.k=null", "privacy.lambda=0.01", "privacy.total_pings=2000")
     assert draw_id_of(by_share) == draw_id_of(small_config("privacy.k=20"))
+
+
+NORM = "privacy={rho: 1/2, delta: %s, total_pings: 6000, bounding: l2, norm: %s}"
+
+
+def test_another_norm_is_another_draw(small_config: Small) -> None:
+    """Also where k would be the same number; another delta only tells the same noise otherwise."""
+    by_norm, in_rho = small_config(NORM % ("1e-9", 8)), "privacy={rho: 1/2, delta: 1e-9, total_pings: 6000, %s}"
+    others = [NORM % ("1e-9", 9), in_rho % "bounding: weight, k: 8", in_rho % "k: 8"]
+    assert len({draw_id_of(config) for config in (by_norm, *map(small_config, others))}) == 4
+    assert draw_id_of(by_norm) == draw_id_of(small_config(NORM % ("1e-8", 8)))
 
 
 def test_another_n_is_another_release_of_the_same_draw(small_config: Small) -> None:

@@ -6,16 +6,19 @@ from fractions import Fraction
 
 import pytest
 
-from vdr_spark.privacy.accounting import BudgetRequest, Cap, Draw, Entry, State
+from tests.privacy.written_ledger import chain
+from vdr_spark.price import Price
+from vdr_spark.privacy.accounting import BudgetRequest, Cap, Draw, Entry, Grant, State
 from vdr_spark.privacy.bill import Bill, prepare_bill
 
-TOTAL, CELLS = Draw("city-total-1", Fraction(1, 2), "total", ""), Draw("second-2", Fraction(3, 2), "cells", "")
-EARLIER = Draw("first-1", Fraction(2), "cells", "")
-REQUEST = BudgetRequest("city", (TOTAL, CELLS), Fraction(9), None, "")
+TOTAL = Draw("city-total-1", Price.epsilon("1/2"), "total", "")
+CELLS = Draw("second-2", Price.epsilon("3/2"), "cells", "")
+EARLIER = Draw("first-1", Price.epsilon(2), "cells", "")
+REQUEST = BudgetRequest("city", (TOTAL, CELLS), Grant(Price.epsilon(9)), None, "")
 
 
 def entry(state: State, draw: Draw | None = None, epsilon: Fraction = Fraction(9), dataset: str = "city") -> Entry:
-    draw_id, price = (draw.draw_id, draw.epsilon) if draw else ("", epsilon)
+    draw_id, price = (draw.draw_id, draw.price.amount) if draw else ("", epsilon)
     return Entry(1, dataset, draw_id, state, price, datetime.now(UTC), "", "", "", None, "", "")
 
 
@@ -62,6 +65,20 @@ def test_nothing_to_tell(entries: list[Entry]) -> None:
 
 
 def test_what_a_cap_will_refuse_is_not_announced() -> None:
-    cap = Cap(Fraction(3), 86_400)
-    capped = replace(entry(State.CAPPED, epsilon=cap.epsilon), window_seconds=cap.window_seconds)
+    cap = Cap(Price.epsilon(3), 86_400)
+    capped = replace(entry(State.CAPPED, epsilon=cap.price.amount), window_seconds=cap.window_seconds)
     assert prepare_bill([GRANTED, capped, RESERVED], REQUEST) is None
+
+
+def test_a_bill_in_rho_is_judged_by_the_epsilon_of_the_sum() -> None:
+    ledger = chain("city", (State.GRANTED, Price.rho(9), ""), (State.RESERVED, Price.rho(1), "first-1"))
+    bill = prepare_bill(ledger, REQUEST)
+    assert bill is not None
+    assert (bill.before, bill.added) == (1, Fraction(5, 4))  # (1/2)^2 / 2 + (3/2)^2 / 2
+    assert "draws add up: rho 1 is spent or reserved, this adds 5/4, the sum is then 9/4, and 27/4 of 9" in str(bill)
+    assert "As a sum, epsilon 15.16 at delta 1e-9 is a weak promise" in str(bill)
+
+
+def test_what_has_no_price_in_the_ledger_s_currency_is_not_announced() -> None:
+    gaussian = replace(REQUEST, draws=(Draw("second-2", Price.rho(1), "cells", ""),))
+    assert prepare_bill([GRANTED, RESERVED], gaussian) is None

@@ -16,10 +16,12 @@ from pyspark.sql import SparkSession
 
 from tests.conftest import ROOT, small_overrides
 from tests.plans import draw_id_of, request_of
+from tests.privacy.written_ledger import chain, write_ledger
 from vdr_spark.config import ReleaseConfig, load_config
-from vdr_spark.errors import BudgetExceeded, LedgerConflict
+from vdr_spark.errors import BudgetExceeded, LedgerConflict, OtherCurrency
 from vdr_spark.plan import make_plan
-from vdr_spark.privacy.accounting import Cap, Draw, Entry, State
+from vdr_spark.price import Price
+from vdr_spark.privacy.accounting import Cap, Draw, Entry, Grant, State
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.spark_errors import COMMIT_CONFLICTS
 from vdr_spark.storage.places import LedgerPlaces
@@ -31,6 +33,12 @@ Small = Callable[..., ReleaseConfig]
 @pytest.fixture
 def ledger(spark: SparkSession, tmp_path: Path) -> Ledger:
     return ledger_at(spark, tmp_path / "ledger")
+
+
+@pytest.fixture
+def ledger_of_spark(spark: SparkSession, tmp_path: Path) -> Ledger:
+    """A ledger that Spark alone can write: delta-rs would decode its folder's name."""
+    return ledger_at(spark, tmp_path / "ledger%41")
 
 
 def ledger_at(spark: SparkSession, path: Path) -> Ledger:
@@ -100,7 +108,7 @@ def test_overspending_is_refused_with_all_figures_and_goes_on_record(ledger: Led
         assert words in str(refusal.value)
     assert ledger.entries()[-1].state is State.REFUSED
     assert ledger.state_of(draw_id_of(greedy)) is None
-    ledger.grant(request_of(greedy), Fraction(1, 2))
+    ledger.grant(request_of(greedy), Grant(Price.epsilon(Fraction(1, 2))))
     assert ledger.reserve(request_of(greedy)) is State.RESERVED
 
 
@@ -127,10 +135,12 @@ def test_two_at_once_cannot_both_take_the_last_epsilon(ledger: Ledger, small_con
     assert ledger.account("demo-city").remaining == 0
 
 
+@pytest.mark.parametrize("name", ["ledger", "ledger_of_spark"])
 def test_an_entry_that_comes_in_between_is_not_written_over(
-    ledger: Ledger, small_config: Small, monkeypatch: pytest.MonkeyPatch
+    name: str, small_config: Small, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     """Without any lock, as on an object store: another writer gets in between reading the ledger and writing it."""
+    ledger: Ledger = request.getfixturevalue(name)
     monkeypatch.setattr("vdr_spark.privacy.ledger.exclusive", lambda _: nullcontext())
     first, second = small_config("name=first", "privacy.budget=100"), small_config("dataset=other", "name=second")
     ledger.reserve(request_of(first))
@@ -152,7 +162,7 @@ def test_an_entry_that_comes_in_between_is_not_written_over(
 
 @pytest.mark.parametrize("conflict", COMMIT_CONFLICTS, ids=lambda kind: kind.__name__)
 def test_the_loser_of_a_commit_decides_anew(
-    ledger: Ledger, small_config: Small, monkeypatch: pytest.MonkeyPatch, conflict: type[Exception]
+    ledger_of_spark: Ledger, small_config: Small, monkeypatch: pytest.MonkeyPatch, conflict: type[Exception]
 ) -> None:
     """Delta tells the second of two writers in several ways, which have no common base class."""
     config, lost = small_config(), []
@@ -164,9 +174,9 @@ def test_the_loser_of_a_commit_decides_anew(
         append_once(*arguments, **more)
 
     monkeypatch.setattr("vdr_spark.privacy.ledger.append_once", lose_once)
-    assert ledger.reserve(request_of(config)) is State.RESERVED
+    assert ledger_of_spark.reserve(request_of(config)) is State.RESERVED
     assert lost
-    assert [entry.state.value for entry in ledger.entries()] == ["granted", "reserved"]
+    assert [entry.state.value for entry in ledger_of_spark.entries()] == ["granted", "reserved"]
 
 
 @pytest.mark.parametrize("edit", ["UPDATE delta.`{}` SET epsilon = '1' WHERE sequence = 2", "DELETE FROM delta.`{}`"])
@@ -262,7 +272,7 @@ def test_a_cap_limits_how_fast_a_budget_is_spent(ledger: Ledger, small_config: S
         assert words in str(refusal.value)
     # A shorter stretch, by a decision of people: what was taken before it counts no longer.
     time.sleep(1.1)
-    ledger.cap(request_of(wanting("any")), Cap(Fraction(2), 1))
+    ledger.cap(request_of(wanting("any")), Cap(Price.epsilon(2), 1))
     assert ledger.account("demo-city").remaining == 2
     assert ledger.reserve(request_of(wanting("third"))) is State.RESERVED
     assert [e.state.value for e in ledger.entries()].count("capped") == 2
@@ -278,7 +288,7 @@ def test_what_was_spent_can_be_recomputed_from_the_history(ledger: Ledger, small
     draws: dict[str, Fraction] = {}
     for entry in ledger.entries():
         if entry.state in ("reserved", "spent"):
-            draws[entry.draw_id] = entry.epsilon
+            draws[entry.draw_id] = entry.price.amount
     assert sorted(draws.values()) == [Fraction(1, 12), Fraction(1, 4)]
     account = ledger.account(config.dataset)
     assert sum(draws.values()) == account.committed == Fraction(1, 3)
@@ -333,3 +343,30 @@ def test_the_ledger_head_is_told_of_what_it_missed(spent: tuple[Ledger, ReleaseC
     ledger_head.write_text(json.dumps({"sequence": 2, "entry_hash": ledger.entries()[1].entry_hash}))
     spend(ledger, config)  # nothing new to write
     assert json.loads(ledger_head.read_text())["sequence"] == 3
+
+
+IN_RHO = ("privacy.epsilon=null", "privacy.budget=null", "privacy.rho=1/2", "privacy.delta=1e-9")
+
+
+def test_a_ledger_from_before_there_was_rho_goes_on(spark: SparkSession, tmp_path: Path, small_config: Small) -> None:
+    """Its entries keep their chain; budgets of other datasets may be in rho; its own is not for Gaussian noise."""
+    old = chain("demo-city", (State.GRANTED, 9, ""), (State.RESERVED, 6, "old-1"))
+    write_ledger(str(tmp_path / "ledger"), old)
+    ledger = ledger_at(spark, tmp_path / "ledger")
+    with pytest.raises(OtherCurrency, match=r"kept in pure epsilon, in which privacy.rho has no price"):
+        ledger.reserve(request_of(small_config(*IN_RHO)))
+    assert ledger.entries() == old
+    other = small_config(*IN_RHO, "dataset=other", "privacy.budget={rho: 3/4}")
+    assert ledger.reserve(request_of(other)) is State.RESERVED
+    spend(ledger, other)
+    pure = small_config("dataset=other", "name=pure", "privacy.epsilon=1/2", "privacy.budget=null")
+    assert ledger.reserve(request_of(pure)) is State.RESERVED
+    ledger.grant(request_of(pure), Grant(Price.rho("1/16")))
+    more = small_config("dataset=other", "name=more", "privacy.epsilon=1", "privacy.budget=null")
+    with pytest.raises(BudgetExceeded, match=r"requested rho 1/2 \(epsilon\^2 / 2 of each draw\).*short by 5/16"):
+        ledger.reserve(request_of(more))
+    assert ledger.entries()[:2] == old
+    account = ledger_at(spark, tmp_path / "ledger").account("other")  # read anew, without Spark
+    assert (account.granted, account.spent, account.reserved) == (Fraction(13, 16), Fraction(1, 2), Fraction(1, 8))
+    columns = spark.read.format("delta").load(ledger.path).where("rho IS NOT NULL")
+    assert [row.rho for row in columns.orderBy("sequence").collect()] == ["3/4", "1/2", "1/2", "1/16"]

@@ -8,22 +8,27 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import cast
 
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from tests.privacy.written_ledger import chain, write_ledger
 from tests.storage.folders import log_on_disk
-from vdr_spark.errors import BudgetExceeded, LedgerConflict
+from vdr_spark.errors import BudgetExceeded, LedgerConflict, OtherCurrency, OtherVersion
+from vdr_spark.price import Price
 from vdr_spark.privacy import ledger as ledger_module
 from vdr_spark.privacy import ledger_reader
-from vdr_spark.privacy.accounting import BudgetRequest, Draw, State
+from vdr_spark.privacy.accounting import BudgetRequest, Draw, Grant, State
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.privacy.ledger_store import LedgerStore
+from vdr_spark.storage import delta_files
 from vdr_spark.storage.places import LedgerPlaces
+from vdr_spark.storage.schemas import LEDGER, VERSION_PROPERTY
 from vdr_spark.storage.store_log import StoreLog
 
 Open = Callable[[], Ledger]
@@ -39,8 +44,8 @@ def open_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Open:
 
 
 def request(name: str, epsilon: int = 6, budget: int = 6) -> BudgetRequest:
-    draw = Draw(f"{name}-0123456789", Fraction(epsilon), "cells", name)
-    return BudgetRequest("people", (draw,), Fraction(budget), None, "")
+    draw = Draw(f"{name}-0123456789", Price.epsilon(epsilon), "cells", name)
+    return BudgetRequest("people", (draw,), Grant(Price.epsilon(budget)), None, "")
 
 
 def test_entries_are_kept_and_read_back(open_ledger: Open) -> None:
@@ -124,7 +129,7 @@ def test_a_crash_before_the_commit_leaves_nothing_that_counts(
     def die(*_: object) -> bool:
         raise Killed
 
-    open_ledger().grant(request("a"), Fraction(1))
+    open_ledger().grant(request("a"), Grant(Price.epsilon(1)))
     with monkeypatch.context() as patch:
         patch.setattr(StoreLog, "commit", die)
         with pytest.raises(Killed):
@@ -177,4 +182,64 @@ def test_a_ledger_that_was_cut_off_is_told_all_the_same(open_ledger: Open, tmp_p
     open_ledger().reserve(request("a"))
     (tmp_path / "ledger/_delta_log/00000000000000000002.json").unlink()
     with pytest.raises(LedgerConflict, match="cut off, replaced or deleted"):
+        open_ledger().entries()
+
+
+def in_rho(name: str, price: Price, budget: Price | None = None) -> BudgetRequest:
+    draw = Draw(f"{name}-0123456789", price, "cells", name)
+    return BudgetRequest("people", (draw,), Grant(budget or price, Fraction(1, 10**9)), None, "")
+
+
+def test_of_eight_at_once_two_take_the_last_rho(open_ledger: Open) -> None:
+    """Half of them are pure, and cost half their square: 1/2 each, whatever they are in."""
+    open_ledger().grant(in_rho("any", Price.rho(1)), Grant(Price.rho(1), Fraction(1, 10**9)))
+    together, won, refused = threading.Barrier(8), [], []
+
+    def attempt(number: int) -> None:
+        ledger, price = open_ledger(), Price.epsilon(1) if number % 2 else Price.rho("1/2")
+        together.wait()
+        try:
+            won.append(ledger.reserve(in_rho(f"rival{number}", price)))
+        except BudgetExceeded as refusal:
+            refused.append(str(refusal))
+
+    rivals = [threading.Thread(target=attempt, args=(number,)) for number in range(8)]
+    for rival in rivals:
+        rival.start()
+    for rival in rivals:
+        rival.join()
+    account = open_ledger().account("people")
+    assert won == [State.RESERVED] * 2
+    assert len([words for words in refused if "requested rho 1/2" in words]) == 6
+    assert (account.committed, account.remaining) == (1, 0)
+
+
+def test_a_ledger_from_before_gets_its_columns_and_keeps_its_chain(open_ledger: Open, tmp_path: Path) -> None:
+    """Of pure epsilon before there was rho; another dataset's budget is in rho, and any reader sees all of it."""
+    old = chain("others", (State.GRANTED, 7, ""), (State.RESERVED, 6, "old-1"))
+    write_ledger(f"{tmp_path}/ledger", old)
+    before = DeltaTable(f"{tmp_path}/ledger")
+    assert "rho" not in before.schema().to_arrow().names
+    open_ledger().reserve(in_rho("new", Price.rho("1/3")))
+    after = DeltaTable(f"{tmp_path}/ledger")
+    assert after.metadata().id == before.metadata().id
+    assert after.metadata().configuration[VERSION_PROPERTY] == "2"
+    rows = {row["sequence"]: row for row in delta_files.read_rows(f"{tmp_path}/ledger", LEDGER)}
+    assert [(rows[n]["epsilon"], rows[n]["rho"], rows[n]["delta"]) for n in (1, 2, 3, 4)] == [
+        ("7", None, None),
+        ("6", None, None),
+        (None, "1/3", "1/1000000000"),
+        (None, "1/3", None),
+    ]
+    assert open_ledger().entries()[:2] == old
+    with pytest.raises(OtherCurrency, match="kept in pure epsilon"):
+        open_ledger().reserve(replace(in_rho("b", Price.rho(1)), dataset="others"))
+    assert len(open_ledger().entries()) == 4
+
+
+def test_a_ledger_of_newer_software_is_refused(open_ledger: Open, tmp_path: Path) -> None:
+    open_ledger().reserve(request("a"))
+    log = sorted((tmp_path / "ledger/_delta_log").glob("*.json"))[0]
+    log.write_text(log.read_text().replace('"vdr.schema_version":"2"', '"vdr.schema_version":"3"'))
+    with pytest.raises(OtherVersion, match="Upgrade vdr-spark"):
         open_ledger().entries()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from vdr_spark.errors import InvalidConfig
+from vdr_spark.price import Price
 from vdr_spark.privacy.discrete_gaussian import DiscreteGaussian
 from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
 from vdr_spark.privacy.gaussian_check import GaussianCheck
@@ -17,14 +18,14 @@ from vdr_spark.privacy.randomness import seeded_words
 
 
 def test_a_mechanism_is_calibrated_exactly() -> None:
-    mechanism = build_mechanism("discrete_laplace", 5 * 2**20, Fraction("0.7"))
+    mechanism = build_mechanism("discrete_laplace", 5 * 2**20, Price.epsilon("0.7"))
     assert mechanism == DiscreteLaplace(Fraction(5 * 2**20 * 10, 7))
     assert mechanism.name == "discrete_laplace"
     assert mechanism.noise_check() == LaplaceCheck(Fraction(5 * 2**20 * 10, 7))
 
 
 def test_a_gaussian_is_calibrated_exactly_to_rho() -> None:
-    mechanism = ZCDP_MECHANISMS["discrete_gaussian"](5 * 2**20, Fraction("0.7"))
+    mechanism = build_mechanism("discrete_gaussian", 5 * 2**20, Price.rho("0.7"))
     assert mechanism == DiscreteGaussian(Fraction(25 * 2**40 * 10, 14))
     assert mechanism.noise_check() == GaussianCheck(Fraction(25 * 2**40 * 10, 14))
 
@@ -34,17 +35,22 @@ def test_every_mechanism_is_known_by_its_own_name() -> None:
         assert build(1, Fraction(1)).name == name
 
 
-def test_noise_without_a_pure_epsilon_is_refused_not_accounted_for_wrongly() -> None:
+@pytest.mark.parametrize(
+    ("name", "price", "other"),
+    [
+        ("discrete_gaussian", Price.epsilon(1), "discrete_laplace"),
+        ("discrete_laplace", Price.rho(1), "discrete_gaussian"),
+    ],
+)
+def test_noise_of_the_other_currency_is_refused_not_accounted_for_wrongly(name: str, price: Price, other: str) -> None:
     assert not set(MECHANISMS) & set(ZCDP_MECHANISMS)
-    with pytest.raises(
-        InvalidConfig, match=r"must give pure epsilon.* discrete_gaussian .*use one of discrete_laplace"
-    ):
-        build_mechanism("discrete_gaussian", 1, Fraction(1))
+    with pytest.raises(InvalidConfig, match=rf"one of {other} where the price is {price.currency}, not '{name}'"):
+        build_mechanism(name, 1, price)
 
 
 def test_an_unknown_mechanism_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(InvalidConfig, match="one of discrete_laplace, not 'magic'"):
-        build_mechanism("magic", 1, Fraction(1))
+    with pytest.raises(InvalidConfig, match="one of discrete_laplace where the price is epsilon, not 'magic'"):
+        build_mechanism("magic", 1, Price.epsilon(1))
 
 
 def _laplace(units: int) -> Mechanism:
@@ -101,6 +107,6 @@ def _coins_registered() -> Iterator[None]:
 
 @pytest.mark.usefixtures("_coins_registered")
 def test_another_mechanism_is_a_line_in_the_registry() -> None:
-    noise = Noise(build_mechanism("coin", 1, Fraction(1)), 2)
+    noise = Noise(build_mechanism("coin", 1, Price.epsilon(1)), 2)
     assert (noise.variance, noise.deviation, noise.depth, noise.perturbation_weight) == (0.25, 0.5, 0.5, 0.5)
     assert set(noise.mechanism.sample(100, seeded_words(0, 0)).tolist()) == {-1, 1}

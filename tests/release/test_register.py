@@ -122,7 +122,7 @@ def test_a_newer_table_is_refused(output: str, table: str) -> None:
     DeltaTable(f"{output}/tables/{table}").alter.set_table_properties(
         {VERSION_PROPERTY: "7"}, raise_if_not_exists=False
     )
-    with pytest.raises(OtherVersion, match=rf"a table `{table}` of schema version 7, and .* versions up to 2"):
+    with pytest.raises(OtherVersion, match=rf"a table `{table}` of schema version 7, and .* versions up to \d"):
         read_release(output, "first-1")
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 
@@ -9,8 +10,10 @@ import pytest
 
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.plan import ReleasePlan, make_plan
-from vdr_spark.privacy.accounting import Draw, Entry, State
+from vdr_spark.price import Currency, Price
+from vdr_spark.privacy.accounting import Draw, Entry, Posting, State
 from vdr_spark.release.statement import Published, write_statement
+from vdr_spark.release.statement_page import statement_page
 
 Small = Callable[..., ReleaseConfig]
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -41,9 +44,11 @@ def plan_of(config: ReleaseConfig, total: int | None = None) -> ReleasePlan:
 def statement(
     config: ReleaseConfig, *others: Entry, total: int | None = None
 ) -> dict[str, dict[str, dict[str, object]]]:
-    granted = entry(1, config.dataset, State.GRANTED, Fraction(10))
+    kept = config.privacy.opening_price.currency
+    delta = Fraction(1, 10**9) if kept is Currency.RHO else None
+    granted = Posting(State.GRANTED, Price(Fraction(10), kept), delta=delta).enter(1, config.dataset, NOW, "")
     own = [
-        entry(number, config.dataset, state, draw.epsilon, draw, f"hash {number}")
+        replace(Posting.about(draw, state).enter(number, config.dataset, NOW, ""), entry_hash=f"hash {number}")
         for number, draw in enumerate(make_plan(config).draws, start=2)
         for state in (State.RESERVED, State.SPENT)
     ]
@@ -123,7 +128,7 @@ def test_an_estimated_total_is_said(small_config: Small) -> None:
 
 def test_earlier_draws_are_counted(small_config: Small) -> None:
     config = small_config()
-    earlier = entry(1, config.dataset, State.RESERVED, Fraction(1), Draw("earlier", Fraction(1), "cells", ""))
+    earlier = entry(1, config.dataset, State.RESERVED, Fraction(1), Draw("earlier", Price.epsilon(1), "cells", ""))
     made = statement(config, earlier)["deployment"]
     assert "was 1 other draw" in str(made["implementation"]["composition"])
     assert made["deployment_model"]["release_type"] == "Many releases"
@@ -152,3 +157,56 @@ def test_a_seeded_release_promises_nothing(small_config: Small) -> None:
     assert "protects nobody" in str(made["warning"])
     assert made["deployment"]["dp_variant"]["variant_name"] == "none"
     assert "A TEST SEED" in str(made["deployment"]["implementation"]["mechanisms"])
+
+
+IN_RHO = ("privacy.epsilon=null", "privacy.budget=null", "privacy.rho=1/2", "privacy.delta=1e-9")
+
+
+def test_rho_is_stated_with_its_epsilon_and_delta(small_config: Small) -> None:
+    made = statement(small_config(*IN_RHO))
+    deployment, exact = made["deployment"], made["exact"]
+    assert deployment["dp_variant"]["variant_name"] == "Zero-Concentrated DP"
+    assert deployment["privacy_loss"]["privacy_parameters"] == {"rho": 0.5, "epsilon": 6.475, "delta": 1e-9}
+    assert "In rho, collect: 1/2" in str(deployment["privacy_loss"]["privacy_parameters_details"])
+    assert "sigma^2 = k^2 / (2 rho) = 20^2 / (2 x 1/2) = 400 on" in str(deployment["implementation"]["mechanisms"])
+    composition = str(deployment["implementation"]["composition"])
+    assert "has reserved or spent rho 1/2, which is epsilon 6.475 at delta 1e-9, of rho 10, which is" in composition
+    stated = {name: exact[name] for name in ("rho", "delta", "epsilon", "sigma_squared", "budget_currency")}
+    assert stated == {
+        "rho": "1/2",
+        "delta": "1/1000000000",
+        "epsilon": "6.475",
+        "sigma_squared": "400",
+        "budget_currency": "rho",
+    }
+    assert not {"scale", "epsilon_by_stage"} & set(exact)
+    assert [draw["rho"] for draw in exact["draws"]] == ["1/2"]  # type: ignore[index, union-attr]
+    page = statement_page(made)
+    for words in ("ε = 6.475</b>, and by delta = 1e-9 beyond that", "<th>ρ</th>", "ρ 1/2 of 10, which is ε 6.475 of"):
+        assert words in page
+
+
+def test_pure_epsilon_out_of_a_budget_in_rho_states_both(small_config: Small) -> None:
+    made = statement(small_config("privacy.epsilon=2", "privacy.budget={rho: 10, delta: 1e-9}"))
+    assert made["deployment"]["dp_variant"]["variant_name"] == "Pure DP"
+    assert (made["exact"]["epsilon"], made["exact"]["committed"]) == ("2", "2")  # of 2^2 / 2
+    assert "one of pure epsilon counts as epsilon^2 / 2" in str(made["deployment"]["implementation"]["composition"])
+    assert "<td>2 (ε 2)</td>" in statement_page(made)
+
+
+def test_a_pure_release_states_exactly_what_it_did_before_there_was_rho(small_config: Small) -> None:
+    """`vdr audit` compares these to the letter, also with statements that an older version wrote."""
+    exact = statement(small_config())["exact"]
+    assert not {"rho", "delta", "rho_by_stage", "budget_currency", "sigma_squared"} & set(exact)
+    assert (exact["privacy_unit"], exact["epsilon"], exact["scale"]) == ("user", "6", "10/3")
+
+
+def test_a_unit_of_time_is_stated_with_what_it_does_not_promise(small_config: Small) -> None:
+    made = statement(small_config("privacy.unit=user_day"))
+    loss = made["deployment"]["privacy_loss"]
+    assert loss["privacy_unit"] == "User-day"
+    assert "differ by all the pings of one user within one calendar day" in str(loss["privacy_unit_details"])
+    assert "does not protect a user over several days" in str(loss["privacy_unit_details"])
+    assert made["exact"]["privacy_unit"] == "user_day"
+    assert "<b>one person&#x27;s pings of one day</b>" in statement_page(made)
+    assert "the sum, which the ledger keeps" in str(statement(small_config())["deployment"]["privacy_loss"])

@@ -28,7 +28,7 @@ WHEN = (
     "publication_date",
 )
 NOISE = ("counts", "tensor_sha256")  # and its sum, in the ledger
-UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+UUID = re.compile(r"[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}")
 FAR = 2**63 - 1
 
 
@@ -94,7 +94,7 @@ def commit_of(line: str) -> object:
     if kind == "commitInfo":
         metrics = {name: n for name, n in action.get("operationMetrics", {}).items() if "Bytes" not in name}
         # delta-rs writes them in an order of chance
-        parameters = json.dumps(without_times(action["operationParameters"]), sort_keys=True)
+        parameters = json.dumps(without_times(action.get("operationParameters", {})), sort_keys=True)
         return kind, action["operation"], UUID.sub("", parameters), metrics
     return kind, sorted(action), action.get("schemaString"), action.get("configuration")
 

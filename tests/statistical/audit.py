@@ -1,9 +1,12 @@
-"""How much a mechanism's output tells about one user, at least: a lower confidence bound on its epsilon.
+"""How much a mechanism's output tells about one user, at least: a lower confidence bound on its epsilon, or on its mu.
+
+Pure privacy promises an epsilon. Gaussian noise promises mu = sqrt(2 rho): that nothing tells two neighbours apart
+better than one number tells two normal distributions apart which lie mu deviations from each other.
 
 Given outputs with the user and outputs without, an audit looks for an event that is much likelier on one side. The
 event is chosen among thousands on one part of the outputs and tried on another part only, so that looking at many
-costs no confidence. If the bound exceeds the epsilon that was promised, the promise is broken; if it does not, no
-event of this family, with so many outputs, shows that it is.
+costs no confidence. If the bound exceeds what was promised, the promise is broken; if it does not, no event of this
+family, with so many outputs, shows that it is.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,11 +43,19 @@ STATISTICS: dict[str, Statistic] = {
 }
 
 
+class Bound(Protocol):
+    """A lower bound by how often one event was seen with the user and without, of so many runs each."""
+
+    def __call__(
+        self, seen_with: Values | int, seen_without: Values | int, runs_with: int, runs_without: int, error: float
+    ) -> Values: ...
+
+
 @dataclass(frozen=True)
 class Finding:
-    """`epsilon` is the lower bound; `event` was seen with and without the user so often, of so many runs each."""
+    """`bound` is the lower bound; `event` was seen with and without the user so often, of so many runs each."""
 
-    epsilon: float
+    bound: float
     event: str
     seen_with: int
     seen_without: int
@@ -52,11 +63,11 @@ class Finding:
     runs_without: int
 
     def violates(self, promised: float) -> bool:
-        return self.epsilon > promised
+        return self.bound > promised
 
     def __str__(self) -> str:
         return (
-            f"epsilon >= {self.epsilon:.3f} by {self.event}: {self.seen_with} of {self.runs_with} runs with the user, "
+            f">= {self.bound:.3f} by {self.event}: {self.seen_with} of {self.runs_with} runs with the user, "
             f"{self.seen_without} of {self.runs_without} without"
         )
 
@@ -77,20 +88,28 @@ class _Event:
 
 
 def audit(
-    with_user: Outputs, without_user: Outputs, further: Mapping[str, Statistic] | None = None, error: float = ERROR
+    with_user: Outputs,
+    without_user: Outputs,
+    further: Mapping[str, Statistic] | None = None,
+    error: float = ERROR,
+    bound: Bound | None = None,
 ) -> Finding:
-    """The most that the outputs prove, by thresholds and single values of the general and of `further` statistics."""
+    """The most that the outputs prove, by thresholds and single values of the general and of `further` statistics.
+
+    Of epsilon, unless another bound is named.
+    """
+    bound = bound or epsilon_bound
     learning, choosing, trying = zip(_split(with_user), _split(without_user), strict=True)
     statistics = STATISTICS | {"learned evidence": learned_evidence(*learning)} | dict(further or {})
     candidates = [
         candidate
         for name, statistic in statistics.items()
-        for candidate in _scored(name, *map(statistic, choosing), error)
+        for candidate in _scored(name, *map(statistic, choosing), error, bound)
     ]
     _, event = max(candidates, key=lambda candidate: candidate[0])
     seen = [int(event.happens(statistics[event.name](outputs)).sum()) for outputs in trying]
     sizes = [len(outputs) for outputs in trying]
-    return Finding(float(epsilon_bound(*seen, *sizes, error)), str(event), *seen, *sizes)
+    return Finding(float(bound(*seen, *sizes, error)), str(event), *seen, *sizes)
 
 
 def epsilon_bound(
@@ -114,8 +133,8 @@ def epsilon_bound(
 
 
 def separation_bound(
-    seen_with: int, seen_without: int, runs_with: int, runs_without: int, error: float = ERROR
-) -> float:
+    seen_with: Values | int, seen_without: Values | int, runs_with: int, runs_without: int, error: float = ERROR
+) -> Values:
     """Below sensitivity / sigma but for a probability of `error`, for one event fixed before, of Gaussian noise.
 
     No event separates two normal distributions that lie mu deviations apart better than a threshold does, which has
@@ -123,7 +142,9 @@ def separation_bound(
     """
     low_with, high_with = _between(seen_with, runs_with, error / 4)
     low_without, high_without = _between(seen_without, runs_without, error / 4)
-    return float(max(norm.ppf(low_with) - norm.ppf(high_without), norm.ppf(low_without) - norm.ppf(high_with), 0.0))
+    apart = norm.ppf(low_with) - norm.ppf(high_without), norm.ppf(low_without) - norm.ppf(high_with)
+    best: Values = np.maximum(np.max(apart, axis=0), 0)
+    return best
 
 
 def chance_of_separation(runs: int, epsilon: float) -> float:
@@ -137,6 +158,12 @@ def laplace_evidence(contribution: Sequence[int]) -> Statistic:
     """The likelihood ratio's logarithm under Laplace noise, but for its scale, if the user adds this. (cells,)"""
     added = np.array(contribution, dtype=np.int64)
     return lambda outputs: (np.abs(outputs) - np.abs(outputs - added)).sum(axis=1)
+
+
+def gaussian_evidence(contribution: Sequence[int]) -> Statistic:
+    """The likelihood ratio's logarithm under Gaussian noise, but for sigma, if the user adds this. (cells,)"""
+    added = np.array(contribution, dtype=np.float64)
+    return lambda outputs: outputs @ added
 
 
 def learned_evidence(with_user: Outputs, without_user: Outputs) -> Statistic:
@@ -169,7 +196,9 @@ def _split(outputs: Outputs) -> list[Outputs]:
     return np.split(outputs, ends.astype(int))
 
 
-def _scored(name: str, with_user: Values, without_user: Values, error: float) -> Iterator[tuple[float, _Event]]:
+def _scored(
+    name: str, with_user: Values, without_user: Values, error: float, bound: Bound
+) -> Iterator[tuple[float, _Event]]:
     """Events about one statistic, each with a cautious guess at its bound: a rare event looks good by chance."""
     values = np.unique(np.quantile(np.concatenate([with_user, without_user]), _LEVELS, method="nearest"))
     ordered = [np.sort(with_user), np.sort(without_user)]
@@ -181,7 +210,7 @@ def _scored(name: str, with_user: Values, without_user: Values, error: float) ->
         "==": [up - low for up, low in zip(upto, below, strict=True)],
     }
     for relation, counts in seen.items():
-        guesses = epsilon_bound(*counts, len(with_user), len(without_user), error)
+        guesses = bound(*counts, len(with_user), len(without_user), error)
         for value, guess in zip(values.tolist(), guesses.tolist(), strict=True):
             yield guess, _Event(name, value, relation)
 

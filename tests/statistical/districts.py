@@ -43,6 +43,11 @@ class Scenario:
         each = min(1.0, k / len(self.pings)) * unit
         return np.rint(np.bincount(self.pings, minlength=SLICES) * each).astype(np.int64)
 
+    def contribution_by_norm(self, norm: int, unit: int) -> Integers:
+        """The same where the L2 norm of what the user adds is bounded. (slices,)"""
+        pings = np.bincount(self.pings, minlength=SLICES)
+        return np.rint(pings * min(1.0, norm / float(np.linalg.norm(pings))) * unit).astype(np.int64)
+
 
 def scenarios(k: int) -> list[Scenario]:
     """Of the issue, for k up to the number of slices."""

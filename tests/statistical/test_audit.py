@@ -29,15 +29,15 @@ def noise(scale: Fraction, runs: int = RUNS, cells: int = 1) -> Outputs:
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(1), Fraction(3)])
 def test_the_bound_lies_shortly_below_the_truth(epsilon: Fraction) -> None:
     found = audit(noise(3 / epsilon) + 3, noise(3 / epsilon))
-    assert 0.55 * epsilon < found.epsilon <= epsilon, found
+    assert 0.55 * epsilon < found.bound <= epsilon, found
 
 
 def test_the_user_may_be_spread_over_cells() -> None:
     user = [1, 0, 1, 1]
     outputs = noise(Fraction(3), cells=4) + user, noise(Fraction(3), cells=4)
-    assert audit(*outputs).epsilon > 0.4  # without knowing where
+    assert audit(*outputs).bound > 0.4  # without knowing where
     found = audit(*outputs, {"evidence of these pings": laplace_evidence(user)})
-    assert 0.6 < found.epsilon <= 1, found
+    assert 0.6 < found.bound <= 1, found
 
 
 def test_too_little_noise_is_noticed() -> None:
@@ -46,20 +46,20 @@ def test_too_little_noise_is_noticed() -> None:
 
 
 def test_a_user_who_changes_nothing_is_not_found() -> None:
-    assert audit(noise(Fraction(3)), noise(Fraction(3))).epsilon < 0.02
+    assert audit(noise(Fraction(3)), noise(Fraction(3))).bound < 0.02
 
 
 def test_a_value_that_one_side_never_has_is_found_on_either_side() -> None:
     mostly, never = noise(Fraction(3)), noise(Fraction(3))
     never[never == 0] = 1
-    assert audit(mostly, never).epsilon > 3
-    assert audit(never, mostly).epsilon > 3
+    assert audit(mostly, never).bound > 3
+    assert audit(never, mostly).bound > 3
 
 
 def test_looking_at_many_events_costs_no_confidence() -> None:
     """At an error of one in ten, no more than about one bound in ten may lie above the truth."""
     scale, runs = Fraction(1), 2000
-    bounds = [audit(noise(scale, runs) + 1, noise(scale, runs), error=0.1).epsilon for _ in range(60)]
+    bounds = [audit(noise(scale, runs) + 1, noise(scale, runs), error=0.1).bound for _ in range(60)]
     assert sum(bound > 1 for bound in bounds) < 24  # a binomial number with mean 6 at most
     assert np.median(bounds) > 0.7
 
@@ -86,7 +86,7 @@ def test_floating_point_noise_has_holes_that_exact_noise_has_not() -> None:
     floating = np.rint(np.random.default_rng().laplace(0, scale, (RUNS, 1))).astype(np.int64)
     assert not holes(floating).any()
     assert holes(floating + 1).mean() > 0.05
-    assert audit(floating + 1, floating, {"holes": holes}).epsilon > 3
+    assert audit(floating + 1, floating, {"holes": holes}).bound > 3
     exact = noise(Fraction(scale))
     assert holes(exact).mean() == pytest.approx(1 / 8, abs=0.03)
     assert not audit(exact + 1, noise(Fraction(scale)), {"holes": holes}).violates(0.02)
@@ -114,6 +114,6 @@ def test_gaussian_noise_by_floating_point_numbers_gives_a_ping_away() -> None:
         return np.where(np.abs(outputs[:, 0]) > 2**53, outputs[:, 0] & 1, 2)
 
     floating = np.rint(np.random.default_rng().normal(0, sigma, (RUNS, 1))).astype(np.int64)
-    assert audit(floating + 1, floating, {"odd": is_odd_far_out}).epsilon > 3
+    assert audit(floating + 1, floating, {"odd": is_odd_far_out}).bound > 3
     exact = gaussian(Fraction(sigma)), gaussian(Fraction(sigma))
     assert not audit(exact[0] + 1, exact[1], {"odd": is_odd_far_out}).violates(0.02)

@@ -56,7 +56,7 @@ def noise_in_whole_pings(plan: Plan, k: int) -> Noise:
 
 def _scale(plan: Plan, k: int) -> Fraction:
     privacy = plan.config.privacy
-    return k / privacy.cells_epsilon * privacy.units_per_ping
+    return k / privacy.cells_price.amount * privacy.units_per_ping
 
 
 def _noise(plan: Plan, mechanism: Any) -> Noise:
@@ -65,6 +65,11 @@ def _noise(plan: Plan, mechanism: Any) -> Noise:
 
 def bound_of_k_plus_1(name: str, k: int, cells: int, key: SampleKey) -> Bounding:
     return build_bounding(name, k + 1, cells, key)
+
+
+def norm_for_sum(_name: str, k: int, cells: int, key: SampleKey) -> Bounding:
+    """Bound the L2 norm of a user by k, and leave the noise what it is for a sum of k."""
+    return build_bounding("l2", k, cells, key)
 
 
 def no_bound(name: str, _k: int, cells: int, key: SampleKey) -> Bounding:

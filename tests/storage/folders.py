@@ -19,7 +19,7 @@ def on_disk(path: Path | str) -> StoreFolder:
     return StoreFolder(str(path), LocalStore(str(path), mkdir=True))
 
 
-def log_on_disk(path: Path | str) -> StoreLog:
+def log_on_disk(path: Path | str) -> StoreLog[StoreFolder]:
     """A table whose log is written by conditional puts, on a disk, where delta-rs and Spark read it by its path."""
     return StoreLog(str(path), on_disk(path))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.storage.folders import log_on_disk
-from vdr_spark.errors import DamagedTable
+from vdr_spark.errors import DamagedTable, OtherVersion
 from vdr_spark.storage.delta_schema import describe_table
-from vdr_spark.storage.schemas import CELLS, LEDGER, NOISY_SLICES, RELEASES, Table
+from vdr_spark.storage.schemas import CELLS, LEDGER, NOISY_SLICES, RELEASES, VERSION_PROPERTY, Table
 from vdr_spark.storage.slice_bytes import SLICE_SCHEMA, encode_slice
 from vdr_spark.storage.store_log import LiveFile, StoreLog, open_log, open_log_to_write
 from vdr_spark.storage.tables import create_if_missing, find_staged, open_table, stage_files
@@ -108,3 +109,42 @@ def test_a_table_that_was_given_other_features_is_not_written(tmp_path: Path) ->
     log.commit(1, [{"protocol": protocol}], "UPGRADE PROTOCOL")
     with pytest.raises(DamagedTable, match="now asks for more \\(inCommitTimestamp\\)"):
         log_on_disk(tmp_path / "table").append_once([], "draw:a")
+
+
+def older(table: Table, **changes: str) -> Table:
+    """A table as it was in its first version, with other types where a test says so."""
+    columns = tuple((name, changes.get(name, kind), said) for name, kind, said in table.columns)
+    return replace(
+        table, columns=tuple(c for c in columns if c[0] not in table.later_than(1)), version=1, later=(), optional=None
+    )
+
+
+@pytest.mark.parametrize("table", [LEDGER, RELEASES], ids=lambda table: table.name)
+def test_an_older_table_gets_the_columns_that_it_lacks_and_stays_the_same(tmp_path: Path, table: Table) -> None:
+    log = log_on_disk(tmp_path / "table")
+    log.create(older(table))
+    first = json.loads((tmp_path / "table/_delta_log/00000000000000000000.json").read_text().splitlines()[1])
+    (tmp_path / "table/_delta_log/00000000000000000001.json").write_text(
+        json.dumps({"metaData": first["metaData"] | {"configuration": first["metaData"]["configuration"] | {"a": "b"}}})
+    )
+    assert log.version() == 1
+    assert not log.is_current(table)
+    log_on_disk(tmp_path / "table").create(table)
+    log_on_disk(tmp_path / "table").create(table)  # and once is enough
+    assert log.version() == 2
+    assert log.is_current(table)
+    made = json.loads((tmp_path / "table/_delta_log/00000000000000000002.json").read_text().splitlines()[1])["metaData"]
+    assert (made["id"], made["configuration"]["a"]) == (first["metaData"]["id"], "b")
+    assert made["configuration"][VERSION_PROPERTY] == str(table.version)
+    assert [field["name"] for field in json.loads(made["schemaString"])["fields"]] == [
+        *(name for name in table.names if name not in table.later_than(1)),
+        *(name for name in table.names if name in table.later_than(1)),
+    ]
+
+
+def test_a_table_of_other_types_is_not_made_ours(tmp_path: Path) -> None:
+    log = log_on_disk(tmp_path / "table")
+    log.create(older(RELEASES, k="STRING"))
+    with pytest.raises(OtherVersion, match=r"\(k\), and cannot be brought to schema version 3 in place"):
+        log.create(RELEASES)
+    assert log.version() == 0

@@ -11,14 +11,14 @@ import json
 import secrets
 import sys
 import time
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast
 
 from pyspark.sql import SparkSession
 
 from vdr_spark.errors import VdrError
-from vdr_spark.privacy.accounting import BudgetRequest, Draw, State
+from vdr_spark.price import Price
+from vdr_spark.privacy.accounting import BudgetRequest, Draw, Grant, State
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.storage import leases
 from vdr_spark.storage.locks import exclusive
@@ -34,8 +34,8 @@ def race(settings: dict[str, Any], name: str, say: Path, go: Path) -> str:
     learn(settings["hadoop"])
     _hold_up_commits(delay)
     leases.BEAT, leases.SILENCE = 0.5, settings.get("silence", 60.0)
-    draw = Draw(settings["draws"][name], Fraction(settings["epsilon"]), "cells", settings["draws"][name] * 6)
-    request = BudgetRequest("people", (draw,), Fraction(settings["budget"]), None, "")
+    draw = Draw(settings["draws"][name], Price.epsilon(settings["epsilon"]), "cells", settings["draws"][name] * 6)
+    request = BudgetRequest("people", (draw,), Grant(Price.epsilon(settings["budget"])), None, "")
     ledger = Ledger(cast("SparkSession", None), LedgerPlaces(f"{root}/ledger", f"{root}/ledger.head.json"))
     ledger.entries()
     say.touch()

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from vdr_spark.audit.subject import CannotTell, CheckFailed, Subject
+from vdr_spark.price import Price
 from vdr_spark.privacy.accounting import Draw, Entry, State, balance, check_same_draw, find_spending
 from vdr_spark.privacy.noise_tally import tally_noise
 from vdr_spark.release.statement_page import statement_page
@@ -46,13 +47,18 @@ def _check_ledger(it: Subject) -> str:
     account = balance(entries, it.release.config.dataset)
     if account.committed > account.granted:
         raise CheckFailed(
-            f"dataset {account.dataset} has spent {account.committed}, more than the {account.granted} granted"
+            f"dataset {account.dataset} has spent {account.currency} {account.committed}, more than the "
+            f"{account.granted} granted"
         )
-    price = sum((draw.epsilon for draw in draws), Fraction(0))
     return (
-        f"whole, {len(entries)} entries, {len(then)} of them as at publication; epsilon {price} reserved and spent "
-        f"once; dataset {account.dataset} at {account.committed} of {account.granted}"
+        f"whole, {len(entries)} entries, {len(then)} of them as at publication; {_describe_prices(draws)} reserved and "
+        f"spent once; dataset {account.dataset} at {account.describe_spending()}"
     )
+
+
+def _describe_prices(draws: Sequence[Draw]) -> str:
+    """Return the sum of the draws of one release, which all have the same currency."""
+    return str(Price(sum((draw.price.amount for draw in draws), Fraction(0)), draws[-1].price.currency))
 
 
 def _check_booking(draw: Draw, entries: Sequence[Entry]) -> None:
@@ -89,9 +95,12 @@ def _check_noise(it: Subject) -> str:
         raise CheckFailed("; ".join(problems))
     found = check.estimate_scale(tally)
     if found is None:
-        raise CannotTell(f"{tally.negative} of {tally.cells} cells are negative: too few to measure the scale")
+        raise CannotTell(
+            f"{tally.negative} of {tally.cells} cells are negative: too few of them far down to tell the scale"
+        )
     found_in_pings = found / noise.units_per_ping
-    return f"scale {found_in_pings:.6g} by {tally.negative:,} negative cells, claimed {noise.scale:.6g}"
+    measured = f"scale {found_in_pings:.6g} by {tally.negative:,} negative cells{check.caveat}"
+    return f"{measured}, claimed {noise.scale:.6g}"
 
 
 def _check_cells(it: Subject) -> str:

@@ -194,17 +194,17 @@ def _look_at_users(plan: Plan, measured: Measured) -> Iterator[Hint]:
         yield Hint(
             "heavy_id",
             f"One user has {percent(users.most / pings)} of all pings. An id that stands for many people (empty, "
-            "zeros, unknown) is bounded to k pings in all; see input.columns.user_id, or leave such rows out.",
+            "zeros, unknown) is bounded as one person is; see input.columns.user_id, or leave such rows out.",
         )
-    k = choose_k(plan, measured)
-    if pings and k >= users.most:
+    k, name = choose_k(plan, measured), plan.config.privacy.bound_name
+    if pings and (bound := k or plan.known_bound) is not None and bound >= users.most:
         yield Hint(
-            "large_k",
-            f"No user has more than k = {k:,} pings, so k bounds nobody, and the noise, which grows with k, could be "
-            "less.",
+            f"large_{name}",
+            f"No user has more than {name} = {bound:,} pings, so {name} bounds nobody, and the noise, which grows with "
+            f"{name}, could be less.",
             wrong=False,
         )
-    if pings and users.kept(k) / pings < _LITTLE_KEPT:
+    if pings and k is not None and users.kept(k) / pings < _LITTLE_KEPT:
         yield Hint(
             "small_k",
             f"k = {k:,} keeps {percent(users.kept(k) / pings)} of the pings: most of what is released will stand for "
@@ -242,9 +242,12 @@ _LOOKS: tuple[Callable[[Plan, Measured], Iterator[Hint]], ...] = (
 )
 
 
-def choose_k(plan: Plan, measured: Measured) -> int:
-    """Return k: as the configuration gives it, or by the N that an estimate would find but for its noise."""
-    if plan.known_k is not None:
+def choose_k(plan: Plan, measured: Measured) -> int | None:
+    """Return k: as the configuration gives it, or by the N that an estimate would find but for its noise.
+
+    None where norms are bounded: what a norm keeps depends on how a user's pings are spread, which is not measured.
+    """
+    if plan.known_bound is not None:
         return plan.known_k
     estimate = plan.config.privacy.estimate_total
     assert estimate is not None

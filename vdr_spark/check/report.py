@@ -39,7 +39,7 @@ class CheckReport:
         return "Nothing looks wrong." if self.fine else "Something looks wrong."
 
     @property
-    def k(self) -> int:
+    def k(self) -> int | None:
         return choose_k(self.plan, self.measured)
 
     def as_dict(self) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class CheckReport:
             "pings_per_user": {name: users.percentile(share) for name, share in _PERCENTILES.items()}
             | {"max": users.most},
             "k": self.k,
-            "kept": users.kept(self.k),
+            "kept": None if self.k is None else users.kept(self.k),
             "total_pings": {"measured": it.pings, "rounded": round_total(it.pings), "declared": self.declared},
             "hints": [asdict(hint) for hint in self.hints],
         }
@@ -102,6 +102,9 @@ class CheckReport:
             return
         figures = ", ".join(f"{name} {users.percentile(share):,}" for name, share in _PERCENTILES.items())
         yield "pings of a user", f"{figures}, most {users.most:,}"
+        if k is None:
+            yield "kept", "depends on how they are spread: bounding is by the L2 norm"
+            return
         yield f"k = {k:,} keeps", f"n = {users.kept(k):,} of {self.measured.pings:,} pings ({self._kept(k)})"
         others = sorted({max(1, round(k * factor)) for factor in _OTHER_K} - {k})
         yield "another k", ", ".join(f"{other:,} would keep {self._kept(other)}" for other in others)

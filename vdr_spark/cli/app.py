@@ -25,7 +25,7 @@ from vdr_spark.cli.options import (
     Yes,
     open_config,
 )
-from vdr_spark.errors import ExitCode
+from vdr_spark.errors import ExitCode, InvalidConfig
 
 app = typer.Typer(
     name="vdr",
@@ -184,6 +184,75 @@ def demo(conf: Conf, overrides: Overrides = None) -> None:
     from vdr_spark.cli import demo as command
 
     command.run(open_config(conf, overrides))
+
+
+@app.command()
+def experiment(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="An experiment of conf/experiments, or a YAML file.")
+    ] = None,
+    show_list: Annotated[bool, typer.Option("--list", help="List the experiments, and end.")] = False,
+    input: Annotated[
+        str | None,
+        typer.Option("--input", metavar="PATH", help="Real pings: Parquet, or SNAP's check-ins. Default: generated."),
+    ] = None,
+    preset: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Box, period, slices and who is protected, as cabs_sf or tdrive.")
+    ] = None,
+    size: Annotated[str, typer.Option(metavar="full|quick", help="For the record, or of seconds.")] = "full",
+    quick: Annotated[bool, typer.Option("--quick", help="The same as --size quick.")] = False,
+    cells: Annotated[int | None, typer.Option(metavar="M", help="Cells along each side.")] = None,
+    method: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="In place of the experiment's methods. Repeatable.")
+    ] = None,
+    epsilon: Annotated[
+        list[float] | None, typer.Option(metavar="NUMBER", help="In place of the experiment's. Repeatable.")
+    ] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A setting of all points, as k=13, data.pings=1e6. Repeatable."
+        ),
+    ] = None,
+    draws: Annotated[int | None, typer.Option(metavar="N", help="Of the noise. Default: 3.")] = None,
+    output: Annotated[str | None, typer.Option(metavar="FOLDER", help="Default: a folder of out/experiments.")] = None,
+    record: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER", help="Put table, paragraph and record there too, as docs/results.md reads them."
+        ),
+    ] = None,
+    folder: Annotated[Path, typer.Option("--conf", metavar="FOLDER", help="Where experiments are.")] = Path(
+        "conf/experiments"
+    ),
+) -> None:
+    """Run one of the paper's experiments: CSV, PNG, and a paragraph of what is seen. NOT private: it reads the truth.
+
+    What is done is not done again: a run that was ended goes on with the same command.
+    """
+    from vdr_spark.cli import experiment as command
+    from vdr_spark.experiments.experiment import Wish
+
+    if show_list:
+        command.print_list(folder)
+        return
+    if name is None:
+        raise InvalidConfig("which experiment? Name one of `vdr experiment --list`")
+    chosen = "quick" if quick else size
+    wish = Wish(
+        name,
+        chosen,
+        input,
+        preset,
+        cells,
+        draws,
+        tuple(epsilon or ()),
+        tuple(method or ()),
+        tuple(assignments or ()),
+        output,
+        record,
+    )
+    command.run(wish, folder)
 
 
 def _run(command: str, conf: Path, overrides: list[str] | None, dry: bool, ask: bool = False) -> None:

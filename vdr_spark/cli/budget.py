@@ -12,10 +12,12 @@ from rich.table import Table
 
 from vdr_spark.cli.console import console
 from vdr_spark.cli.options import Conf, Json, Overrides, open_config, open_spark
-from vdr_spark.config.values import parse_epsilon, parse_seconds
+from vdr_spark.cli.translation import translate
+from vdr_spark.config.values import parse_delta, parse_epsilon, parse_seconds
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.plan import Plan, make_plan
-from vdr_spark.privacy.accounting import Account, Cap
+from vdr_spark.price import Currency, Price
+from vdr_spark.privacy.accounting import Account, Cap, Grant
 from vdr_spark.privacy.ledger_reader import LedgerReader
 from vdr_spark.storage.store_access import learn
 
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from vdr_spark.privacy.ledger import Ledger
+
+InCurrency = Annotated[
+    Currency, typer.Option(help="What the amount is in, which must be what the dataset's budget is kept in.")
+]
 
 app = typer.Typer(help="The budget of a dataset, as its ledger has it.", no_args_is_help=True)
 
@@ -37,30 +43,42 @@ def show(conf: Conf, overrides: Overrides = None, as_json: Json = False) -> None
 @app.command()
 def grant(
     conf: Conf,
-    epsilon: Annotated[str, typer.Argument(help="How much to add, a decimal or a fraction.")],
+    amount: Annotated[str, typer.Argument(help="How much to add, a decimal or a fraction.")],
+    currency: InCurrency = Currency.EPSILON,
+    delta: Annotated[
+        str | None, typer.Option(help="With rho, of a first grant: at which people are told an epsilon.")
+    ] = None,
     overrides: Overrides = None,
     as_json: Json = False,
 ) -> None:
     """Add to the dataset's budget. A decision for people to take, and on record for ever."""
-    plan, amount = make_plan(open_config(conf, overrides)), _parse("epsilon", epsilon, parse_epsilon)
+    plan = make_plan(open_config(conf, overrides))
+    price = Price(_parse(currency.value, amount, parse_epsilon), currency)
+    if delta is not None and currency is Currency.EPSILON:
+        raise InvalidConfig(
+            f"--delta goes with --currency rho: a pure epsilon has none (received {delta}); leave it out"
+        )
+    grant = Grant(price, None if delta is None else _parse("delta", delta, parse_delta))
     ledger = _open_ledger(plan)
-    ledger.grant(plan.budget_request, amount)
+    ledger.grant(plan.budget_request, grant)
     _print(ledger.account(plan.config.dataset), as_json)
 
 
 @app.command()
 def cap(
     conf: Conf,
-    epsilon: Annotated[str, typer.Argument(help="At most so much, a decimal or a fraction ...")],
+    amount: Annotated[str, typer.Argument(help="At most so much, a decimal or a fraction ...")],
     per: Annotated[str, typer.Argument(help="... within any stretch of this length, such as 30d.")],
+    currency: InCurrency = Currency.EPSILON,
     overrides: Overrides = None,
     as_json: Json = False,
 ) -> None:
     """Limit how fast the dataset's budget may be spent, from now on. On record for ever."""
-    plan, amount = make_plan(open_config(conf, overrides)), _parse("epsilon", epsilon, parse_epsilon)
+    plan = make_plan(open_config(conf, overrides))
+    price = Price(_parse(currency.value, amount, parse_epsilon), currency)
     seconds = _parse("per", per, parse_seconds)
     ledger = _open_ledger(plan)
-    ledger.cap(plan.budget_request, Cap(amount, seconds))
+    ledger.cap(plan.budget_request, Cap(price, seconds))
     _print(ledger.account(plan.config.dataset), as_json)
 
 
@@ -72,12 +90,35 @@ def history(conf: Conf, overrides: Overrides = None, as_json: Json = False) -> N
     if as_json:
         print(json.dumps([asdict(entry) for entry in entries], default=str, indent=2))
         return
-    table = Table("entry", "when", "state", "epsilon", "of", "draw")
+    table = Table("entry", "when", "state", "price", "of", "draw")
     for entry in entries:
         when = f"{entry.recorded_at:%Y-%m-%d %H:%M:%S}"
         of = entry.purpose or (f"per {entry.window_seconds} s" if entry.window_seconds else "")
-        table.add_row(str(entry.sequence), when, entry.state.value, str(entry.epsilon), of, entry.draw_id)
+        table.add_row(str(entry.sequence), when, entry.state.value, str(entry.price), of, entry.draw_id)
     console.print(table)
+
+
+@app.command()
+def convert(
+    rho: Annotated[str | None, typer.Option(help="Which epsilon is this rho, at --delta?")] = None,
+    epsilon: Annotated[
+        str | None, typer.Option(help="Which rho is this epsilon, at --delta? Without: of pure epsilon.")
+    ] = None,
+    delta: Annotated[str | None, typer.Option(help="Such as 1e-9; below 1 / N.")] = None,
+    times: Annotated[int, typer.Option(min=1, help="Of so many such releases together, too.")] = 1,
+    as_json: Json = False,
+) -> None:
+    """Translate between rho and an epsilon at a delta; what a draw of pure epsilon takes of a budget in rho."""
+    given = {
+        "rho": None if rho is None else _parse("--rho", rho, parse_epsilon),
+        "epsilon": None if epsilon is None else _parse("--epsilon", epsilon, parse_epsilon),
+        "delta": None if delta is None else _parse("--delta", delta, parse_delta),
+    }
+    found = translate(**given, times=times)
+    if as_json:
+        print(json.dumps(found.figures))
+        return
+    console.print("\n".join(found.sentences), markup=False)
 
 
 T = TypeVar("T")
@@ -115,7 +156,18 @@ def _open_spark(plan: Plan) -> SparkSession:
 def _print(account: Account, as_json: bool) -> None:
     if as_json:
         figures = {name: str(getattr(account, name)) for name in _AMOUNTS}  # exact: JSON's numbers are not
-        cap = account.cap and {"epsilon": str(account.cap.epsilon), "window_seconds": account.cap.window_seconds}
-        print(json.dumps({"dataset": account.dataset, **figures, "cap": cap}))
+        cap = account.cap and {
+            account.currency.value: str(account.cap.price.amount),
+            "window_seconds": account.cap.window_seconds,
+        }
+        print(json.dumps({"dataset": account.dataset, **figures, "cap": cap, **_describe_currency(account)}))
         return
     console.print(str(account), markup=False)
+
+
+def _describe_currency(account: Account) -> dict[str, object]:
+    """Return what the amounts are in; of rho also what they are as epsilons, rounded up."""
+    if account.currency is Currency.EPSILON or account.delta is None:  # of rho, before its first grant
+        return {"currency": account.currency.value}
+    told = {name: account.tell_epsilon(getattr(account, name)) for name in ("granted", "committed")}
+    return {"currency": account.currency.value, "delta": str(account.delta), "epsilon_at_delta": told}

@@ -22,13 +22,15 @@ def run(config: ReleaseConfig) -> None:
 
 
 def _print(config: ReleaseConfig, summary: dict[str, Any]) -> None:
-    promise = f"every user, with all pings of the period: epsilon {config.privacy.epsilon}, pure, user level"
+    currency, kept = config.privacy.opening_price.currency, config.privacy.promise
+    strength = kept.parameters if kept.delta is not None else f"{kept.parameters}, pure"
+    promise = f"every user, with all pings of the period: {strength}, {kept.unit.level} level"
     if not config.privacy.protected:
         promise = "[bold red]nothing: privacy.test_seed is set, this release protects nobody[/bold red]"
     output = escape(config.output)
     console.print(
         f"\n[bold]Promised[/bold]  {promise}\n"
-        f"[bold]Spent[/bold]     epsilon {summary['epsilon_spent']:g} of {summary['epsilon_granted']:g} "
+        f"[bold]Spent[/bold]     {currency} {summary[f'{currency}_spent']:g} of {summary[f'{currency}_granted']:g} "
         f"granted to dataset {config.dataset}\n"
         f"[bold]Range[/bold]     {summary['answers']['range']}\n"
         f"[bold]Hot spot[/bold]  {summary['answers']['hotspot']}\n"

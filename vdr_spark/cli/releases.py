@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -162,7 +162,7 @@ def _line(record: ReleaseRecord) -> dict[str, str]:
         "dataset": record.dataset,
         "period": record.period,
         "grid": f"{side} x {side} x {record.grid.slices}",
-        "epsilon": str(record.epsilon),
+        "epsilon": record.promise.parameters.removeprefix("epsilon "),
         "model": record.model,
         "protected": "yes" if record.protected else "NO: a test seed",
         "created (UTC)": f"{record.created:%Y-%m-%d %H:%M}",
@@ -182,23 +182,30 @@ def _print_record(record: ReleaseRecord) -> None:
 def _facts(record: ReleaseRecord) -> dict[str, str]:
     """Return what it is of, and its statement in short."""
     from vdr_spark.query.wording import format_box
+    from vdr_spark.release.release import describe_bound
 
     grid, exact, line = record.grid, record.statement.get("exact", {}), _line(record)
     height, width = grid.cell_metres
+    told = record.promise
     promise = (
-        "adding or removing one person with their whole history changes the probability of any possible release by at "
-        f"most a factor of e^{record.epsilon}"
+        f"adding or removing {told.unit.whom} changes the probability of any possible release by at "
+        f"most a factor of e^{told.figure}{told.beyond}"
     )
     return {
         **{name: line[name] for name in ("region", "dataset")},
         "period": f"{record.period}, {record.zone.key}; {grid.slices} slices of {grid.slice_seconds / 3600:g} h",
         "grid": f"{line['grid']}, cells of {width:.0f} m x {height:.0f} m, {format_box(grid.box)} in all",
         "promise": promise if record.protected else "UNPROTECTED, from a test seed: it protects nobody",
-        "kept": f"at most {record.k:,} pings of a user",
+        "kept": f"{describe_bound(record.k, record.statement)} of a user",
         "N": "{value:,}, {source}".format_map(exact["total_pings"]) if "total_pings" in exact else "",
-        "budget": f"{exact['committed']} of {exact['granted']} granted was spent when it was published"
+        "budget": f"{_kept_in(exact)}{exact['committed']} of {exact['granted']} granted was spent when it was published"
         if "granted" in exact
         else "",
         "model": record.model,
         "created": f"{line['created (UTC)']} UTC",
     }
+
+
+def _kept_in(exact: Mapping[str, Any]) -> str:
+    """Return the currency of the budget where it is not pure epsilon, which a statement from before does not name."""
+    return f"{exact['budget_currency']} " if "budget_currency" in exact else ""

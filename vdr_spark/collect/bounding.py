@@ -1,4 +1,4 @@
-"""Bounding: of each user at most k pings reach the counts, or all of them with weights that sum to at most k.
+"""Bounding: of each user at most k pings reach the counts, or all of them with weights that bound their sum or norm.
 
 * `sample`, the paper's: k of a user's pings, uniformly at random. A ping's priority is a keyed hash of what
   identifies it, and the k lowest are kept. The key is generated once for a run, so a task that is recomputed, retried
@@ -7,8 +7,10 @@
   equals, and that number enters the hash. From the 17th copy on they come last, after all other pings of the user.
 * `weight`: every ping of a user with n > k pings counts k / n, in whole units of 1 / `WEIGHT_UNIT`, rounded down.
   Nothing is left to chance.
+* `l2`: every ping of a user counts alike too, so that the user's counts over all cells have an L2 norm of at most
+  `norm` (`collect.norms`). Who spreads n pings over n cells has a norm of sqrt(n) and counts for far more than by sums.
 
-Both pack a ping into 64 bits: its cell in the low ones, and above it what they need to know. So it travels through
+All pack a ping into 64 bits: its cell in the low ones, and above it what they need to know. So it travels through
 the shuffle (`collect.buckets`).
 """
 
@@ -25,6 +27,7 @@ from numpy.typing import NDArray
 from vdr_spark.arrays import Integers
 from vdr_spark.collect.hashing import absorb, mix
 from vdr_spark.collect.locate import Located
+from vdr_spark.collect.norms import find_weights, merge_pairs
 from vdr_spark.collect.sorting import Codes, Hashes, PackedPings, count_within_runs, mark_run_starts, order_by
 from vdr_spark.units import WEIGHT_UNIT
 
@@ -77,14 +80,16 @@ class SampleKey:
         return cls(first, second)
 
 
-def build_bounding(name: str, k: int, cells: int, key: SampleKey) -> Bounding:
-    """Build the bounding of a name, `sample` or `weight`, for cell numbers 0 .. cells - 1."""
+def build_bounding(name: str, bound: int, cells: int, key: SampleKey) -> Bounding:
+    """Build the bounding of a name for cell numbers 0 .. cells - 1. The bound is k, or the norm of `l2`, in pings."""
     cell_bits = max(1, (cells - 1).bit_length())
     if name == "weight":
-        return Weight(k, cell_bits)
+        return Weight(bound, cell_bits)
+    if name == "l2":
+        return Norm(bound, cell_bits)
     if name == "sample":
-        return Sample(k, cell_bits, key)
-    raise ValueError(f"bounding must be `sample` or `weight`, not {name!r}")
+        return Sample(bound, cell_bits, key)
+    raise ValueError(f"bounding must be `sample`, `weight` or `l2`, not {name!r}")
 
 
 @dataclass(frozen=True)
@@ -166,11 +171,9 @@ class Sample:
         return mix(np.uint64(self.key.second) + np.arange(_COPIES, dtype=np.uint64)) | np.uint64(1)
 
 
-@dataclass(frozen=True)
-class Weight:
-    """Weights all pings of a user. A packed ping holds above its cell how many pings it stands for."""
+class _Weighted:
+    """What boundings share that weigh all pings. A packed ping holds above its cell how many pings it stands for."""
 
-    k: int
     cell_bits: int
 
     def pack(self, pings: Located, user_hash: Hashes) -> PackedPings:  # noqa: ARG002  part of the protocol
@@ -185,14 +188,38 @@ class Weight:
         merged: PackedPings = cells + (pings.astype(np.uint64) - np.uint64(1)) * np.uint64(1 << self.cell_bits)
         return merged
 
-    def count_cells(self, users: int, code: Codes, packed: PackedPings) -> Counts:
+    def _unpack(self, packed: PackedPings) -> tuple[Integers, Integers]:
+        """Return the cells, and how many pings stand there."""
         pings = (packed >> np.uint64(self.cell_bits)).view(np.int64)
-        cells = (packed & np.uint64((1 << self.cell_bits) - 1)).view(np.int64)
+        return (packed & np.uint64((1 << self.cell_bits) - 1)).view(np.int64), pings
+
+
+@dataclass(frozen=True)
+class Weight(_Weighted):
+    """Weighs the pings of each user so that they sum to at most k."""
+
+    k: int
+    cell_bits: int
+
+    def count_cells(self, users: int, code: Codes, packed: PackedPings) -> Counts:
+        cells, pings = self._unpack(packed)
         # Floating-point sums of whole numbers below 2**53: exact.
         sizes = np.bincount(code, weights=pings, minlength=users).astype(np.int64)
         k = min(self.k, _MAX_PINGS_PER_USER)  # so that the product fits
         weights = np.minimum(WEIGHT_UNIT, k * WEIGHT_UNIT // np.maximum(sizes, 1))
         return cells, pings * weights[code]
+
+
+@dataclass(frozen=True)
+class Norm(_Weighted):
+    """Weighs the pings of each user so that the counts of all cells have an L2 norm of at most `norm` pings."""
+
+    norm: int
+    cell_bits: int
+
+    def count_cells(self, users: int, code: Codes, packed: PackedPings) -> Counts:
+        code, cells, pings = merge_pairs(code, *self._unpack(packed))
+        return cells, pings * find_weights(users, code, pings, self.norm)[code]
 
 
 def _fold(packed: PackedPings) -> Hashes:

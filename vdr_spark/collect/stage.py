@@ -40,7 +40,7 @@ def find_bill(spark: SparkSession, draws: Draws) -> Bill | None:
 def collect(spark: SparkSession, draws: Draws, frame: DataFrame | None = None) -> bool:
     """Draw and store the noisy tensor of a plan; False where it was there already.
 
-    The order is the promise: the schema of the input is checked (names and types, no row), the epsilon is reserved,
+    The order is the promise: the schema of the input is checked (names and types, no row), the price is reserved,
     only then are pings read, and the tensor is stored before anything else may read it. A run that was killed is
     taken up by the next one under the same reservation. `frame` are the pings where `input.dataframe` names them.
     """
@@ -75,7 +75,7 @@ def _reserve(draws: Draws) -> None:
         raise LedgerConflict(
             f"draw {plan.cells_draw.draw_id} was made and paid for, but its noisy tensor is no longer in "
             f"{plan.output.root}. Bring the folder back, or give the release another `name`: a new draw costs "
-            f"epsilon {plan.cells_draw.epsilon} again."
+            f"{plan.cells_draw.price} again."
         )
 
 

@@ -18,6 +18,7 @@ from vdr_spark.errors import LedgerConflict, Overtaken
 from vdr_spark.privacy.accounting import BudgetRequest, Draw
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.spark_errors import SPARK_ERRORS
+from vdr_spark.storage.conditional_put import StoreFolder
 from vdr_spark.storage.store_log import StoreLog
 from vdr_spark.storage.tables import find_staged, stage_files
 
@@ -27,7 +28,7 @@ class Staging:
     """The drawings of one draw, beside the table whose log is given."""
 
     spark: SparkSession
-    log: StoreLog
+    log: StoreLog[StoreFolder]
     draw: Draw
     ledger: Ledger
 

@@ -1,7 +1,7 @@
 """N, the number of all pings, where it is not public: counted with each user's share limited, and noise of its own.
 
 It is a draw like that of the cells: a tensor of one cell, in which every user adds at most `max_per_user` pings,
-with discrete Laplace noise of scale max_per_user / epsilon. It is booked on an entry of its own, stored before it is
+with noise of its own that hides so many. It is booked on an entry of its own, stored before it is
 used, and drawn once; releases of the same pings at the same price share it.
 """
 

@@ -19,7 +19,7 @@ _MAX_BYTES = 1 << 16  # bytes; a configuration is a page
 
 def load_config(path: str | Path, overrides: Sequence[str] = ()) -> ReleaseConfig:
     """Read and validate a configuration. An override is `section.key=value`, its value written as in YAML."""
-    tree = _read_tree(Path(path))
+    tree = read_tree(Path(path))
     for override in overrides:
         _override(tree, override)
     try:
@@ -28,7 +28,8 @@ def load_config(path: str | Path, overrides: Sequence[str] = ()) -> ReleaseConfi
         raise InvalidConfig(f"{path} is not a valid configuration:\n{describe_errors(problem)}") from None
 
 
-def _read_tree(path: Path) -> dict[str, Any]:
+def read_tree(path: Path) -> dict[str, Any]:
+    """Read a YAML file of `key: value` lines, or say why it is none."""
     try:
         with path.open("rb") as file:
             content = file.read(_MAX_BYTES + 1)  # no more, whatever it is: /dev/zero has no end

@@ -17,6 +17,7 @@ from vdr_spark.config.values import (
     Written,
     check_year,
     parse_count,
+    parse_delta,
     parse_epsilon,
     parse_jars,
     parse_moment,
@@ -26,6 +27,9 @@ from vdr_spark.config.values import (
 
 Epsilon = Annotated[
     Fraction, BeforeValidator(parse_epsilon), PlainSerializer(str), Written("exact number, as `6`, `0.2` or `1/3`")
+]
+Delta = Annotated[
+    Fraction, BeforeValidator(parse_delta), PlainSerializer(str), Written("exact number below 1, as `1e-9`")
 ]
 Count = Annotated[int, BeforeValidator(parse_count), Written("whole number, also as `5e7`")]
 Seconds = Annotated[int, BeforeValidator(parse_seconds), Written("length of time, as `30min`, `3h`, `1d`, `1w`")]

@@ -23,6 +23,7 @@ from vdr_spark.config.settings import (
     SparkSettings,
     SynthSettings,
 )
+from vdr_spark.promise import Unit
 from vdr_spark.storage.paths import resolve
 from vdr_spark.storage.schemas import TABLE_NAMES
 
@@ -106,6 +107,24 @@ class ReleaseConfig(Section):
         if not self.privacy.protected and self.synth is None:
             raise ValueError(
                 "`privacy.test_seed` is for generated pings (a section `synth`): seeded noise hides nobody"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _period_within_the_unit(self) -> ReleaseConfig:
+        """Refuse a unit of time that the period exceeds: its price protects the part of a user that it bounds."""
+        unit, days = self.privacy.promise.unit, self.period.days
+        if unit is Unit.USER_DAY and days[0] != days[1]:
+            raise ValueError(
+                "`privacy.unit: user_day` must come with a period within one calendar day of period.timezone, because "
+                f"a user is bounded once in the whole period; not {days[0]} to {days[1]}. Release each day by itself, "
+                "or take `unit: user`"
+            )
+        if unit is Unit.USER_WEEK and days[0].isocalendar()[:2] != days[1].isocalendar()[:2]:
+            raise ValueError(
+                "`privacy.unit: user_week` must come with a period within one calendar week of period.timezone, Monday "
+                f"to Sunday, because a user is bounded once in the whole period; not {days[0]:%A} {days[0]} to "
+                f"{days[1]:%A} {days[1]}. Release each week by itself, or take `unit: user`"
             )
         return self
 

@@ -5,7 +5,7 @@ Read `conf/demo.yaml` for an example. `config.release` puts them together.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 from zoneinfo import ZoneInfo
 
@@ -207,6 +207,12 @@ class PeriodSettings(Section):
         if by_the_clock % self.slice:
             return ""
         return f". A change of clocks in {self.timezone} lies in it: slices of 1h fit, or a period in UTC"
+
+    @property
+    def days(self) -> tuple[date, date]:
+        """The first and the last calendar day that it touches, in its time zone."""
+        zone, last = ZoneInfo(self.timezone), self.utc(self.end) - timedelta(microseconds=1)
+        return self.utc(self.start).astimezone(zone).date(), last.astimezone(zone).date()
 
     def utc(self, moment: datetime) -> datetime:
         local = moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(self.timezone))

@@ -61,6 +61,18 @@ def parse_epsilon(value: object) -> Fraction:
     return epsilon
 
 
+def parse_delta(value: object) -> Fraction:
+    """An exact number between 0 and 1: 1e-9, "1/1000000"."""
+    rule = "must be a number above 0 and below 1, such as 1e-9: a small one, below 1 / N"
+    try:
+        delta = parse_epsilon(value)
+    except ValueError as problem:
+        raise ValueError(str(problem) if "digits" in str(problem) else rule) from None
+    if delta >= 1:
+        raise ValueError(rule)
+    return delta
+
+
 def parse_count(value: object) -> object:
     """A whole number, also as 5e7, "5e7" or 50_000_000."""
     if isinstance(value, bool):

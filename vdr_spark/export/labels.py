@@ -9,6 +9,7 @@ import json
 from datetime import UTC
 from typing import Any
 
+from vdr_spark.epsilon import format_delta
 from vdr_spark.export.part import Part
 
 _UNPROTECTED = "UNPROTECTED: the noise came from a test seed, so these numbers protect nobody."
@@ -18,11 +19,14 @@ def labels_of(part: Part) -> dict[str, str]:
     """Return the labels as text, which every format can hold: epsilon exact, the statement as JSON."""
     release = part.release
     gone = {"withdrawn": str(release.withdrawal)} if release.withdrawal else {}
+    delta = release.promise.delta
+    at_delta = {} if delta is None else {"delta": format_delta(delta)}
     return gone | {
         "release_id": release.release_id,
         "dataset": release.dataset,
         "region": release.region or "",
-        "epsilon": str(release.epsilon),
+        "epsilon": release.promise.figure,
+        **at_delta,
         "k": str(release.k),
         "protected": "true" if release.protected else "false",
         "created": release.created.astimezone(UTC).isoformat(),
@@ -44,7 +48,4 @@ def _promise(part: Part) -> str:
     release = part.release
     if not release.protected:
         return _UNPROTECTED
-    return (
-        "Counts are estimates from noisy counts. Adding or removing one person with their whole history changes the "
-        f"probability of any possible release by at most a factor of e^epsilon, with epsilon = {release.epsilon}."
-    )
+    return f"Counts are estimates from noisy counts. {release.promise.sentence()}"

@@ -30,16 +30,17 @@ def find_contradictions(plan: Plan) -> Iterator[str]:
 
 
 def _look_at_bounds(plan: Plan) -> Iterator[str]:
-    k, total, estimate = plan.known_k, plan.declared_total, plan.config.privacy.estimate_total
-    if k is not None and total is not None and k > total:
+    bound, total, estimate = plan.known_bound, plan.declared_total, plan.config.privacy.estimate_total
+    name = plan.config.privacy.bound_name
+    if bound is not None and total is not None and bound > total:
         yield (
-            f"privacy.k ({k:,}) is larger than privacy.total_pings ({total:,}), and no user has more pings than all "
-            "users together: one of them is wrong. The noise is made for k."
+            f"privacy.{name} ({bound:,}) is larger than privacy.total_pings ({total:,}), and no user has more pings "
+            f"than all users together: one of them is wrong. The noise is made for {name}."
         )
-    if k is not None and estimate is not None and estimate.max_per_user < k:
+    if bound is not None and estimate is not None and estimate.max_per_user < bound:
         yield (
-            f"privacy.estimate_total.max_per_user ({estimate.max_per_user:,}) is smaller than k ({k:,}): N would count "
-            "fewer pings of a user than the cells do. Raise it."
+            f"privacy.estimate_total.max_per_user ({estimate.max_per_user:,}) is smaller than {name} ({bound:,}): N "
+            "would count fewer pings of a user than the cells do. Raise it."
         )
 
 
@@ -47,12 +48,13 @@ def _look_at_signal(plan: Plan) -> Iterator[str]:
     noise, total = plan.known_noise, plan.declared_total
     if noise is None or total is None:
         return
-    deviation = noise.deviation * math.sqrt(plan.cells)
-    if total < _SURE * deviation and (plan.known_k or 0) <= total:
+    deviation, name = noise.deviation * math.sqrt(plan.cells), plan.config.privacy.bound_name
+    if total < _SURE * deviation and (plan.known_bound or 0) <= total:
         yield (
             f"the signal will drown: the noise of all {plan.cells:,} cells together has a deviation of "
-            f"{deviation:,.0f} pings, and there are {total:,} in all, of which k keeps some. Even the total could not "
-            "be told from zero: use a larger epsilon, a smaller k, a coarser grid or fewer slices."
+            f"{deviation:,.0f} pings, and there are {total:,} in all, of which {name} keeps some. Even the total "
+            f"could not be told from zero: use a larger {plan.config.privacy.price.currency}, a smaller {name}, a "
+            "coarser grid or fewer slices."
         )
 
 

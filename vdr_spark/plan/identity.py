@@ -22,6 +22,7 @@ from typing import Any
 
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.config.settings import RegionSettings, Section
+from vdr_spark.price import Currency, Price
 from vdr_spark.storage.paths import name_for_ids
 
 VERSION = 1
@@ -66,22 +67,26 @@ CELLS = (
     Dependency("name", lambda c: c.name),
     Dependency("grid.cells_per_side", lambda c: c.grid.cells_per_side, 576),
     Dependency("period.slice", lambda c: c.period.slice, 10_800),
-    Dependency("privacy.cells_epsilon", lambda c: str(c.privacy.cells_epsilon)),
+    Dependency("privacy.cells_epsilon", lambda c: _amount(c.privacy.cells_price, Currency.EPSILON)),
     Dependency("privacy.mechanism", lambda c: c.privacy.mechanism, "discrete_laplace"),
     Dependency("privacy.bounding", lambda c: c.privacy.bounding, "sample"),
-    Dependency("privacy.k", lambda c: _known_bound(c)),
+    Dependency("privacy.k", lambda c: _known_bound(c) if c.privacy.norm is None else None),
     # k that follows from an estimated N is known by that estimate.
     Dependency("privacy.lambda", lambda c: c.privacy.lambda_ if _known_bound(c) is None else None),
     Dependency("privacy.total", lambda c: identify_total(c) if _known_bound(c) is None else None),
+    # Not delta: it is for those who are told an epsilon, and the noise does not depend on it.
+    Dependency("privacy.cells_rho", lambda c: _amount(c.privacy.cells_price, Currency.RHO)),
+    Dependency("privacy.norm", lambda c: c.privacy.norm),
 )
 
 TOTAL = (
     *PINGS,
-    Dependency("privacy.total_epsilon", lambda c: str(c.privacy.total_epsilon)),
+    Dependency("privacy.total_epsilon", lambda c: _amount(c.privacy.total_price, Currency.EPSILON)),
     Dependency(
         "privacy.max_per_user", lambda c: c.privacy.estimate_total.max_per_user if c.privacy.estimate_total else None
     ),
     Dependency("privacy.mechanism", lambda c: c.privacy.mechanism, "discrete_laplace"),
+    Dependency("privacy.total_rho", lambda c: _amount(c.privacy.total_price, Currency.RHO)),
 )
 
 
@@ -129,10 +134,14 @@ def _listed(config: ReleaseConfig, dependencies: Sequence[Dependency]) -> list[A
     return [[dependency.name, value] for dependency, value in values if value != dependency.default]
 
 
+def _amount(price: Price | None, currency: Currency) -> str | None:
+    """Return an amount of a currency; None of a price in the other one."""
+    return str(price.amount) if price is not None and price.currency is currency else None
+
+
 def _known_bound(config: ReleaseConfig) -> int | None:
-    """Return k where it is known before anything is read, however it was written."""
-    privacy = config.privacy
-    return privacy.k if privacy.total_pings is None else privacy.bound(privacy.total_pings)
+    """Return k, or the norm, where it is known before anything is read, however it was written."""
+    return config.privacy.known_bound
 
 
 def _box(region: RegionSettings) -> list[Value]:

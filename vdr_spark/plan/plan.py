@@ -13,13 +13,14 @@ from fractions import Fraction
 from functools import cached_property
 
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.epsilon import find_weakness
+from vdr_spark.epsilon import find_large_delta, find_weakness
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.grid import Grid
 from vdr_spark.plan import identity
 from vdr_spark.plan.contradictions import find_contradictions
 from vdr_spark.plan.second_writer import find_second_writer
-from vdr_spark.privacy.accounting import BudgetRequest, Cap, Draw
+from vdr_spark.price import Currency
+from vdr_spark.privacy.accounting import BudgetRequest, Cap, Draw, Grant
 from vdr_spark.privacy.mechanism import Noise, build_mechanism
 from vdr_spark.storage.catalog import Place
 from vdr_spark.storage.places import LedgerPlaces, OutputFolder, ReleaseFolder
@@ -40,7 +41,7 @@ class Plan:
 
     config: ReleaseConfig
     regions: tuple[Region, ...]
-    draws: tuple[Draw, ...]  # over the pings, in order; their epsilons add up to the release's
+    draws: tuple[Draw, ...]  # over the pings, in order; their prices add up to the release's
     output: OutputFolder
     ledger: LedgerPlaces
 
@@ -71,9 +72,14 @@ class Plan:
     def budget_request(self) -> BudgetRequest:
         """What the ledger is asked for."""
         privacy = self.config.privacy
-        cap = Cap(privacy.cap.epsilon, privacy.cap.per) if privacy.cap else None
-        budget = privacy.budget or privacy.epsilon
-        return BudgetRequest(self.config.dataset, self.draws, budget, cap, self.configuration_hash)
+        return BudgetRequest(
+            self.config.dataset,
+            self.draws,
+            opening=Grant(privacy.opening_price, privacy.opening_delta),
+            opening_cap=Cap(privacy.cap.price, privacy.cap.per) if privacy.cap else None,
+            configuration_hash=self.configuration_hash,
+            budget_currency=privacy.budget.price.currency if privacy.budget else None,
+        )
 
     @cached_property
     def configuration_hash(self) -> str:
@@ -85,22 +91,28 @@ class Plan:
         return self.config.privacy.total_pings
 
     @property
+    def known_bound(self) -> int | None:
+        """What bounds a user, k or the norm, where it does not wait for an estimate of N."""
+        return self.config.privacy.known_bound
+
+    @property
     def known_k(self) -> int | None:
-        """The bound k where it does not wait for an estimate of N."""
-        return self.config.privacy.k or (self.declared_total and self.config.privacy.bound(self.declared_total))
+        """The bound k where it does not wait for an estimate of N; None where norms are bounded."""
+        return None if self.config.privacy.norm else self.known_bound
 
     @property
     def known_noise(self) -> Noise | None:
-        """The noise of a cell where k is known."""
-        return None if self.known_k is None else self.noise_for(self.known_k)
+        """The noise of a cell where the bound is known."""
+        return None if self.known_bound is None else self.noise_for(self.known_bound)
 
     @property
     def noise_of_total(self) -> Noise | None:
         """The noise of N, where that is a draw."""
-        estimate, privacy = self.config.privacy.estimate_total, self.config.privacy
-        if estimate is None:
+        privacy = self.config.privacy
+        if privacy.estimate_total is None or privacy.total_price is None:
             return None
-        return Noise(build_mechanism(privacy.mechanism, estimate.max_per_user, privacy.total_epsilon))
+        # One number: what a user changes it by is its sensitivity in L1 and in L2.
+        return Noise(build_mechanism(privacy.mechanism, privacy.estimate_total.max_per_user, privacy.total_price))
 
     @property
     def total_deviation(self) -> float:
@@ -108,18 +120,20 @@ class Plan:
         return 0.0 if self.noise_of_total is None else self.noise_of_total.deviation
 
     def bound(self, total_pings: int) -> int:
-        """Return k, the number of pings kept of each user, once N is known."""
-        k = self.config.privacy.bound(total_pings)
+        """Return what bounds a user, once N is known: k, or the norm, in pings."""
+        bound = self.config.privacy.bound(total_pings)
         try:
-            self.config.privacy.check_scale(k)
+            self.config.privacy.check_scale(bound)
         except ValueError as problem:
             raise InvalidConfig(f"privacy: {problem}; give `k` instead of `lambda`") from None
-        return k
+        return bound
 
-    def noise_for(self, k: int) -> Noise:
-        """Return the noise that hides k pings in every cell."""
+    def noise_for(self, bound: int) -> Noise:
+        """Return the noise that hides a user of this bound in every cell."""
         privacy = self.config.privacy
-        mechanism = build_mechanism(privacy.mechanism, k * privacy.units_per_ping, privacy.cells_epsilon)
+        # Whoever changes cells by k in sum changes them by at most k in the root of the sum of squares, as by k pings
+        # of one cell: k is the sensitivity in L1 and in L2. A norm is one in L2, and goes with no other noise.
+        mechanism = build_mechanism(privacy.mechanism, bound * privacy.units_per_ping, privacy.cells_price)
         return Noise(mechanism, privacy.units_per_ping)
 
     def release_id(self, region: Region) -> str:
@@ -128,8 +142,8 @@ class Plan:
 
     def releases(self, total_pings: int) -> tuple[ReleasePlan, ...]:
         """Return what is to be done for each region, with N known."""
-        k = self.bound(total_pings)
-        known = total_pings, k, self.noise_for(k)
+        bound = self.bound(total_pings)
+        known = total_pings, bound, self.noise_for(bound)
         return tuple(ReleasePlan(self, region, self.release_id(region), *known) for region in self.regions)
 
     def choose_region(self, name: str | None) -> Region:
@@ -165,15 +179,18 @@ class Plan:
     def cautions(self) -> list[str]:
         """Return what a careful reader should know before running this: warnings, not refusals."""
         config, found = self.config, [problem] if (problem := find_second_writer(self)) else []
-        if (weakness := find_weakness(config.privacy.epsilon)) is not None:
+        if (weakness := find_weakness(config.privacy.told_epsilon, config.privacy.delta)) is not None:
             found.append(weakness)
+        if (doubt := find_large_delta(config.privacy.delta, self.declared_total)) is not None:
+            found.append(doubt)
         if not config.privacy.protected:
             found.append("privacy.test_seed is set: the noise can be computed by anyone. Protects nobody.")
         noise = 3 * self.known_noise.deviation * math.sqrt(self.cells) if self.known_noise else 0.0
         if self.declared_total is not None and noise > self.declared_total:
             found.append(
                 f"the noise of all cells together may exceed {noise:.3g} pings, more than privacy.total_pings: the "
-                "release will say little. Fewer cells, a smaller k or a larger epsilon would help."
+                "release will say little. Fewer cells, a smaller k or a larger "
+                f"{config.privacy.price.currency} would help."
             )
         if config.input.path is None:
             found.append(
@@ -206,7 +223,7 @@ class ReleasePlan:
     region: Region
     release_id: str
     total_pings: int  # N, of all regions together
-    k: int
+    bound: int  # of a user, in pings: k, or the norm
     noise: Noise  # of a cell
 
     @property
@@ -223,9 +240,26 @@ class ReleasePlan:
         return self.plan.cells_draw
 
     @property
-    def scale(self) -> Fraction:
-        """k / epsilon, exact."""
-        return self.k / self.draw.epsilon
+    def k(self) -> int | None:
+        """The most that a user's pings count in sum; None where their norm is bounded."""
+        return None if self.config.privacy.bounding == "l2" else self.bound
+
+    @property
+    def norm(self) -> int | None:
+        """The largest L2 norm of a user's counts; None where their sum is bounded."""
+        return self.bound if self.config.privacy.bounding == "l2" else None
+
+    @property
+    def scale(self) -> Fraction | None:
+        """k / epsilon, exact; None where the noise is no Laplace noise."""
+        price = self.draw.price
+        return self.bound / price.amount if price.currency is Currency.EPSILON else None
+
+    @property
+    def sigma_squared(self) -> Fraction | None:
+        """s**2 / (2 rho) with s = k or the norm, exact, in pings squared; None where the noise is no Gaussian noise."""
+        price = self.draw.price
+        return self.bound**2 / (2 * price.amount) if price.currency is Currency.RHO else None
 
     @property
     def protected(self) -> bool:
@@ -256,8 +290,8 @@ def _regions(config: ReleaseConfig) -> tuple[Region, ...]:
 
 def _draws(config: ReleaseConfig) -> tuple[Draw, ...]:
     privacy, cells_sha256 = config.privacy, identity.identify_cells(config)
-    cells = Draw(f"{config.name}-{cells_sha256[:10]}", privacy.cells_epsilon, "cells", cells_sha256)
-    if privacy.estimate_total is None:
+    cells = Draw(f"{config.name}-{cells_sha256[:10]}", privacy.cells_price, "cells", cells_sha256)
+    if privacy.total_price is None:
         return (cells,)
     total_sha256 = identity.identify_total(config)
-    return Draw(f"{config.dataset}-total-{total_sha256[:10]}", privacy.total_epsilon, "total", total_sha256), cells
+    return Draw(f"{config.dataset}-total-{total_sha256[:10]}", privacy.total_price, "total", total_sha256), cells

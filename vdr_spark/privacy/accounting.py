@@ -9,7 +9,9 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from fractions import Fraction
 
+from vdr_spark.conversion import describe_price, epsilon_at
 from vdr_spark.errors import LedgerConflict
+from vdr_spark.price import Currency, Price
 
 
 class State(StrEnum):
@@ -25,16 +27,27 @@ class Draw:
     """One drawing of noise over a dataset, and its price."""
 
     draw_id: str
-    epsilon: Fraction
+    price: Price
     purpose: str  # cells, or total
     identity_sha256: str  # of everything that it depends on; its id shows the beginning
 
 
 @dataclass(frozen=True)
-class Cap:
-    """At most `epsilon` within any stretch of `window_seconds`."""
+class Grant:
+    """What a dataset is given to spend."""
 
-    epsilon: Fraction
+    price: Price
+    delta: Fraction | None = None  # of rho: at which people are told an epsilon of all that is spent of it
+
+    def __str__(self) -> str:
+        return str(self.price.amount) if self.delta is None else describe_price(self.price, self.delta)
+
+
+@dataclass(frozen=True)
+class Cap:
+    """At most so much within any stretch of `window_seconds`."""
+
+    price: Price
     window_seconds: int
 
 
@@ -44,9 +57,10 @@ class BudgetRequest:
 
     dataset: str
     draws: tuple[Draw, ...]
-    opening_budget: Fraction  # granted where the ledger does not know the dataset yet
+    opening: Grant  # made where the ledger does not know the dataset yet
     opening_cap: Cap | None  # set with it
     configuration_hash: str
+    budget_currency: Currency | None = None  # in which people say that the dataset's budget is kept; None: not said
 
 
 @dataclass(frozen=True)
@@ -54,34 +68,50 @@ class Posting:
     """What is to be written about a draw, or, without one, about the dataset's budget."""
 
     state: State
-    epsilon: Fraction
+    price: Price
     draw_id: str = ""
     purpose: str = ""
     window_seconds: int | None = None  # of a cap
     tensor_sha256: str = ""  # of a spent draw: of the noisy numbers that were stored
     identity_sha256: str = ""  # of a draw
+    delta: Fraction | None = None  # of a grant of rho
 
     @classmethod
     def about(cls, draw: Draw, state: State, tensor_sha256: str = "") -> Posting:
         return cls(
             state,
-            draw.epsilon,
+            draw.price,
             draw.draw_id,
             draw.purpose,
             tensor_sha256=tensor_sha256,
             identity_sha256=draw.identity_sha256,
         )
 
+    def enter(self, sequence: int, dataset: str, recorded_at: datetime, configuration_hash: str) -> Entry:
+        """Return it as an entry of the ledger that has no hash yet."""
+        amount, currency = self.price.amount, self.price.currency
+        rest = {name: value for name, value in vars(self).items() if name != "price"}
+        return Entry(
+            sequence=sequence,
+            dataset=dataset,
+            recorded_at=recorded_at,
+            configuration_hash=configuration_hash,
+            entry_hash="",
+            epsilon=amount if currency is Currency.EPSILON else None,
+            rho=amount if currency is Currency.RHO else None,
+            **rest,
+        )
+
 
 @dataclass(frozen=True)
 class Entry:
-    """One row of the ledger."""
+    """One row of the ledger: of epsilon and rho it has one. What stands last came later, and older ledgers lack it."""
 
     sequence: int
     dataset: str
     draw_id: str
     state: State
-    epsilon: Fraction
+    epsilon: Fraction | None
     recorded_at: datetime
     configuration_hash: str
     entry_hash: str
@@ -89,11 +119,30 @@ class Entry:
     window_seconds: int | None
     tensor_sha256: str
     identity_sha256: str
+    rho: Fraction | None = None
+    delta: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        if (self.epsilon is None) == (self.rho is None):
+            raise ValueError(f"entry {self.sequence} of a ledger must have either an epsilon or a rho")
+
+    @property
+    def price(self) -> Price:
+        """What was granted, allowed within a window, or paid."""
+        if self.epsilon is not None:
+            return Price.epsilon(self.epsilon)
+        assert self.rho is not None
+        return Price.rho(self.rho)
 
     def hash_after(self, previous: str) -> str:
-        """Return the chain's link: a hash of everything in this entry and of the hash of the entry before."""
-        own = (getattr(self, name) for name in _HASHED)
-        return hashlib.sha256("\x1f".join([previous, *map(str, own)]).encode()).hexdigest()
+        """Return the chain's link: a hash of everything in this entry and of the hash of the entry before.
+
+        What came later is hashed with its name where it is there. So an entry of an older ledger has the hash that it
+        always had, and none can be given a rho or a delta, or lose it, without another hash.
+        """
+        own = [str(getattr(self, name)) for name in _HASHED]
+        later = [f"{name}={value}" for name in _HASHED_LATER if (value := getattr(self, name)) is not None]
+        return hashlib.sha256("\x1f".join([previous, *own, *later]).encode()).hexdigest()
 
 
 # In this order: what an entry is known by for ever.
@@ -110,11 +159,12 @@ _HASHED = (
     "tensor_sha256",
     "identity_sha256",
 )
+_HASHED_LATER = ("rho", "delta")
 
 
 @dataclass(frozen=True)
 class Account:
-    """What a dataset may still spend."""
+    """What a dataset may still spend, all of it in the currency of its budget."""
 
     dataset: str
     granted: Fraction
@@ -122,6 +172,8 @@ class Account:
     spent: Fraction
     cap: Cap | None = None
     recent: Fraction = Fraction(0)  # reserved or spent within the cap's last window
+    currency: Currency = Currency.EPSILON
+    delta: Fraction | None = None  # of rho: at which people are told an epsilon
 
     @property
     def committed(self) -> Fraction:
@@ -131,47 +183,92 @@ class Account:
     def remaining(self) -> Fraction:
         """What may be reserved now."""
         in_all = self.granted - self.committed
-        return in_all if self.cap is None else min(in_all, self.cap.epsilon - self.recent)
+        return in_all if self.cap is None else min(in_all, self.cap.price.amount - self.recent)
+
+    def describe(self, amount: Fraction) -> str:
+        """Return an amount of it in words; of rho also as an epsilon."""
+        return describe_price(Price(amount, self.currency), self.delta)
+
+    def tell_epsilon(self, amount: Fraction) -> str:
+        """Return what an amount of it is as an epsilon: itself where it is pure, else rounded up, at its delta."""
+        if self.currency is Currency.EPSILON:
+            return str(amount)
+        assert self.delta is not None  # `decisions` lets no grant of rho pass without one
+        return f"{float(epsilon_at(amount, self.delta)):g}"
+
+    def describe_spending(self) -> str:
+        """Return what is taken of what was granted; of rho also what each is as an epsilon, and in which currency."""
+        if self.currency is Currency.EPSILON:
+            return f"{self.committed} of {self.granted}"
+        return f"{self.describe(self.committed)}, of {self.describe(self.granted)}"
 
     def __str__(self) -> str:
+        pure = self.currency is Currency.EPSILON
+        taken = str(self.committed) if pure else self.describe(self.committed)
         lines = [
-            f"Dataset {self.dataset}: granted epsilon {self.granted}, reserved or spent {self.committed}, "
-            f"remaining {self.remaining}."
+            f"Dataset {self.dataset}: granted {self.describe(self.granted)}, reserved or spent {taken}, remaining "
+            f"{self.remaining if pure else Price.rho(self.remaining)}."
         ]
         if self.reserved:
             lines.append(f"Of it {self.reserved} is reserved by draws that were not finished; it counts all the same.")
         if self.cap is not None:
-            window = f"At most {self.cap.epsilon} within {self.cap.window_seconds} s"
+            window = f"At most {self.cap.price.amount if pure else self.cap.price} within {self.cap.window_seconds} s"
             lines.append(f"{window}, of which {self.recent} is taken.")
         return "\n".join(lines)
 
 
-def price_of_unbooked(entries: Sequence[Entry], draws: Sequence[Draw]) -> Fraction:
-    """Return what those of the draws cost that are not booked yet."""
-    return sum((draw.epsilon for draw in draws if state_of(entries, draw.draw_id) is None), Fraction(0))
+def find_currency(entries: Sequence[Entry], dataset: str) -> Currency | None:
+    """Return the currency in which a dataset's budget is kept: that of its first grant or cap; None before it."""
+    decided = (e for e in entries if e.dataset == dataset and e.state in (State.GRANTED, State.CAPPED))
+    return next((entry.price.currency for entry in decided), None)
+
+
+def price_of_unbooked(entries: Sequence[Entry], draws: Sequence[Draw], currency: Currency) -> Fraction:
+    """Return what those of the draws that are not booked yet cost in a currency; `NoPrice` where they have none."""
+    unbooked = [draw.price for draw in draws if state_of(entries, draw.draw_id) is None]
+    return sum((price.amount_in(currency) for price in unbooked), Fraction(0))
 
 
 def balance(entries: Sequence[Entry], dataset: str) -> Account:
-    """Return the account of a dataset."""
+    """Return the account of a dataset. A draw of pure epsilon costs epsilon**2 / 2 of a budget in rho."""
     mine = [entry for entry in entries if entry.dataset == dataset]
+    currency = find_currency(mine, dataset) or Currency.EPSILON
     # A draw that was reserved and then spent counts once, from its reservation on.
     reserved = {e.draw_id: e for e in reversed(mine) if e.state is State.RESERVED}
     spent = {e.draw_id for e in mine if e.state is State.SPENT}
+    costs = {draw_id: _amount(entry, currency) for draw_id, entry in reserved.items()}
     capped = next((e for e in reversed(mine) if e.state is State.CAPPED), None)
-    cap = Cap(capped.epsilon, capped.window_seconds or 0) if capped else None
+    cap = Cap(Price(_amount(capped, currency), currency), capped.window_seconds or 0) if capped else None
     recent = Fraction(0)
     if cap is not None:
         # A clock that was set back makes entries of the future: they count.
         since = datetime.now(UTC) - timedelta(seconds=cap.window_seconds)
-        recent = sum((e.epsilon for e in reserved.values() if e.recorded_at > since), Fraction(0))
+        recent = sum((costs[e.draw_id] for e in reserved.values() if e.recorded_at > since), Fraction(0))
     return Account(
         dataset,
-        granted=sum((e.epsilon for e in mine if e.state is State.GRANTED), Fraction(0)),
-        reserved=sum((e.epsilon for e in reserved.values() if e.draw_id not in spent), Fraction(0)),
-        spent=sum((e.epsilon for e in reserved.values() if e.draw_id in spent), Fraction(0)),
+        granted=sum((_amount(e, currency) for e in mine if e.state is State.GRANTED), Fraction(0)),
+        reserved=sum((cost for draw_id, cost in costs.items() if draw_id not in spent), Fraction(0)),
+        spent=sum((cost for draw_id, cost in costs.items() if draw_id in spent), Fraction(0)),
         cap=cap,
         recent=recent,
+        currency=currency,
+        delta=next((e.delta for e in mine if e.state is State.GRANTED and e.delta is not None), None),
     )
+
+
+def _amount(entry: Entry, currency: Currency) -> Fraction:
+    """Return an entry's amount in the currency of its dataset; a grant or a cap in another one is nobody's to convert.
+
+    Grants of epsilon that are squared one by one would not be what their sum is squared.
+    """
+    if entry.price.currency is currency:
+        return entry.price.amount
+    if entry.state in (State.GRANTED, State.CAPPED) or currency is Currency.EPSILON:
+        raise LedgerConflict(
+            f"entry {entry.sequence} of the ledger has {entry.price} for dataset {entry.dataset}, whose budget is kept "
+            f"in {currency}: this software writes no such entry. Have people find out what was spent"
+        )
+    return entry.price.amount_in(currency)
 
 
 def state_of(entries: Sequence[Entry], draw_id: str) -> State | None:
@@ -190,8 +287,8 @@ def check_same_draw(entries: Sequence[Entry], draw: Draw) -> None:
     for entry in entries:
         if entry.draw_id != draw.draw_id or entry.state not in (State.RESERVED, State.SPENT):
             continue
-        if (entry.epsilon, entry.identity_sha256) != (draw.epsilon, draw.identity_sha256):
+        if (entry.price, entry.identity_sha256) != (draw.price, draw.identity_sha256):
             raise LedgerConflict(
-                f"entry {entry.sequence} of the ledger has another draw under the id {draw.draw_id}, at epsilon "
-                f"{entry.epsilon}; this one costs {draw.epsilon}. Give the release another `name`"
+                f"entry {entry.sequence} of the ledger has another draw under the id {draw.draw_id}, at {entry.price}; "
+                f"this one costs {draw.price}. Give the release another `name`"
             )

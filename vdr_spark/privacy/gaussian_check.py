@@ -32,6 +32,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 
@@ -48,6 +49,8 @@ class GaussianCheck:
     """The check of discrete Gaussian noise of a claimed sigma**2."""
 
     sigma_squared: Fraction
+
+    caveat: ClassVar[str] = " (people make it look larger)"
 
     def tally(self, noisy: Integers) -> Tally:
         """Return what there is to know of some noisy cells."""

@@ -2,37 +2,49 @@
 
 An entry is written before any data are read. A reservation counts against the budget from then on, whether or not
 it is ever spent: a crash at any point counts too much, never too little. Entries are numbered, and a number is given
-out once. On a disk it is the version of the Delta transaction that writes the entry, under a lock file; in an object
-store the commit that writes it is one that the store itself lets through once (`privacy.ledger_store`). So two releases
-at once cannot both take the last epsilon. Each entry carries a hash of itself and its predecessor, which shows edits;
+out once. The commit that writes it is one that an object store, or the disk, lets through once
+(`privacy.ledger_store`); on a disk a lock file is held besides. Where neither can be had (a table that only a catalog
+knows), Spark commits, and the number is the version of its transaction. So two releases at once cannot both take the
+last epsilon. Each entry carries a hash of itself and its predecessor, which shows edits;
 the ledger's head (`privacy.ledger_head`) shows that its end is missing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from fractions import Fraction
+from typing import Any
 
 from pyspark.sql import SparkSession
 
-from vdr_spark.errors import BudgetExceeded, Busy, LedgerConflict
+from vdr_spark.errors import BudgetExceeded, Busy, DamagedTable, LedgerConflict
 from vdr_spark.privacy import accounting
-from vdr_spark.privacy.accounting import BudgetRequest, Cap, Draw, Entry, Posting, State
+from vdr_spark.privacy.accounting import BudgetRequest, Cap, Draw, Entry, Grant, Posting, State
+from vdr_spark.privacy.decisions import (
+    Decision,
+    decide_cap,
+    decide_grant,
+    decide_opening,
+    decide_opening_cap,
+    decide_reservation,
+    decide_spending,
+    describe_refusal,
+)
 from vdr_spark.privacy.ledger_reader import LedgerReader
-from vdr_spark.privacy.ledger_store import to_row
+from vdr_spark.privacy.ledger_store import LedgerStore, to_row
 from vdr_spark.spark_errors import pass_over_conflicts
+from vdr_spark.storage.catalog import Place
+from vdr_spark.storage.conditional_put import NoConditionalPut
+from vdr_spark.storage.disk_folder import DiskFolder
 from vdr_spark.storage.locks import exclusive
+from vdr_spark.storage.paths import file_path, holds_locks, is_local, is_same_for_spark
 from vdr_spark.storage.places import LedgerPlaces
 from vdr_spark.storage.schemas import LEDGER
-from vdr_spark.storage.store_log import open_log_to_write
+from vdr_spark.storage.store_log import StoreLog, open_log_to_write
 from vdr_spark.storage.tables import append_once, create_if_missing, find_folder
 
 _ATTEMPTS = 20  # a competitor gets in between at most once per entry it writes
-
-Decision = Callable[[Sequence[Entry]], Posting | None]
-"""Decides by the ledger as it stands what to write next; None: nothing."""
 
 
 class Ledger(LedgerReader):
@@ -41,27 +53,29 @@ class Ledger(LedgerReader):
     def __init__(self, spark: SparkSession, places: LedgerPlaces):
         super().__init__(places, lambda: spark)
         self._spark = spark
+        self._disk = None if self._store is not None else _open_on_disk(places.table)
 
-    def grant(self, request: BudgetRequest, epsilon: Fraction) -> None:
-        """Add to a dataset's budget: a decision of people, on record for ever."""
-        self._write(request, lambda _: Posting(State.GRANTED, epsilon))
+    def grant(self, request: BudgetRequest, grant: Grant) -> None:
+        """Add to a dataset's budget, in its currency: a decision of people, on record for ever."""
+        self._write(request, decide_grant(request.dataset, grant))
 
     def cap(self, request: BudgetRequest, cap: Cap) -> None:
-        """Limit how fast the dataset's budget may be spent, from now on."""
-        self._write(request, lambda _: _cap_posting(cap))
+        """Limit how fast the dataset's budget may be spent, from now on, in its currency."""
+        self._write(request, decide_cap(request.dataset, cap))
 
     def reserve(self, request: BudgetRequest) -> State:
         """Book all draws of a release before its data are read.
 
         Returns the state of its cells: RESERVED, now or by an earlier run that did not finish, or SPENT. Raises
-        `BudgetExceeded`, and leaves a `refused` entry, where they would overspend. A dataset that the ledger does not
-        know yet is opened with the budget that its first release declares.
+        `BudgetExceeded`, and leaves a `refused` entry, where they would overspend; `OtherCurrency`, and leaves none,
+        where they have no price in the dataset's currency, or people take that for another one. A dataset that the
+        ledger does not know yet is opened with the budget that its first release declares.
         """
-        reservations = [_decide_reservation(request, draw) for draw in request.draws]
-        entries = self._write(request, _decide_opening(request), _decide_opening_cap(request), *reservations)
+        reservations = [decide_reservation(request, draw) for draw in request.draws]
+        entries = self._write(request, decide_opening(request), decide_opening_cap(request), *reservations)
         states = [accounting.state_of(entries, draw.draw_id) for draw in request.draws]
         if states[-1] is None or None in states:
-            raise BudgetExceeded(_describe_refusal(request, entries))
+            raise BudgetExceeded(describe_refusal(request, entries))
         return states[-1]
 
     def mark_spent(self, request: BudgetRequest, draw: Draw, tensor_sha256: str) -> Entry:
@@ -69,7 +83,7 @@ class Ledger(LedgerReader):
 
         Where the ledger says that something else came of it, this is a second draw for one price, and refused.
         """
-        entries = self._write(request, _decide_spending(draw, tensor_sha256))
+        entries = self._write(request, decide_spending(draw, tensor_sha256))
         spent = accounting.find_spending(entries, draw.draw_id)
         if spent is None:
             raise LedgerConflict(
@@ -110,20 +124,31 @@ class Ledger(LedgerReader):
 
     def _append(self, entries: Sequence[Entry], request: BudgetRequest, posting: Posting) -> Entry:
         """Try to write the next entry, one per transaction. The ledger tells whether another took its number first."""
-        draft = Entry(
-            sequence=len(entries) + 1,
-            dataset=request.dataset,
-            recorded_at=datetime.now(UTC),
-            configuration_hash=request.configuration_hash,
-            entry_hash="",
-            **vars(posting),
-        )
+        draft = posting.enter(len(entries) + 1, request.dataset, datetime.now(UTC), request.configuration_hash)
         new = replace(draft, entry_hash=draft.hash_after(entries[-1].entry_hash if entries else ""))
         if self._store is not None and open_log_to_write(self._places.table) is not None:
             self._store.append(new)
-        else:
+        elif self._disk is None or not self._append_on_disk(self._disk, new):
             self._append_by_spark(new)
         return new
+
+    def _append_on_disk(self, disk: LedgerStore, new: Entry) -> bool:
+        """Try to write an entry without Spark, which takes seconds for it; False where the file system cannot."""
+        try:
+            disk.append(new)
+        except NoConditionalPut:
+            self._disk = None
+        return self._disk is not None
+
+    def _read_rows(self) -> list[dict[str, Any]]:
+        """Read what is on a disk by what will write the next entry: it then follows the rows that were read."""
+        # Opened anew: asked for what came since, delta-rs would not notice that the folder was replaced.
+        self._disk = self._disk and _open_on_disk(self._places.table)
+        try:
+            return super()._read_rows() if self._disk is None else self._disk.read_rows()
+        except DamagedTable:
+            self._disk = None  # Spark is asked, here and to write
+            return super()._read_rows()
 
     def _append_by_spark(self, new: Entry) -> None:
         # One partition: of several, Spark would also write the first one, without a row, into a file of its own.
@@ -141,69 +166,18 @@ class Ledger(LedgerReader):
         if self._store is not None:
             return None
         if not isinstance(self._places.table, str):
-            create_if_missing(self._spark, self._places.table, LEDGER)  # before that a name leads nowhere
+            with pass_over_conflicts():  # of two who bring it up to date at once, one does
+                create_if_missing(self._spark, self._places.table, LEDGER)  # before that a name leads nowhere
         folder = find_folder(self._spark, self._places.table)
         return None if folder is None else f"{folder}.lock"
 
 
-def _cap_posting(cap: Cap) -> Posting:
-    return Posting(State.CAPPED, cap.epsilon, window_seconds=cap.window_seconds)
+def _open_on_disk(place: Place) -> LedgerStore | None:
+    """Return what reads and writes a ledger on a disk without Spark; None elsewhere.
 
-
-def _decide_opening(request: BudgetRequest) -> Decision:
-    def decide(entries: Sequence[Entry]) -> Posting | None:
-        known = any(entry.dataset == request.dataset and entry.state is State.GRANTED for entry in entries)
-        return None if known else Posting(State.GRANTED, request.opening_budget)
-
-    return decide
-
-
-def _decide_opening_cap(request: BudgetRequest) -> Decision:
-    def decide(entries: Sequence[Entry]) -> Posting | None:
-        # Only an account that nothing was asked of yet: afterwards a cap is a decision of people (`vdr budget cap`).
-        new = all(entry.state is State.GRANTED for entry in entries if entry.dataset == request.dataset)
-        return _cap_posting(request.opening_cap) if request.opening_cap and new else None
-
-    return decide
-
-
-def _decide_reservation(request: BudgetRequest, draw: Draw) -> Decision:
-    def decide(entries: Sequence[Entry]) -> Posting | None:
-        if accounting.state_of(entries, draw.draw_id) is not None:
-            accounting.check_same_draw(entries, draw)
-            return None
-        before = request.draws[: request.draws.index(draw)]
-        if any(accounting.state_of(entries, other.draw_id) is None for other in before):
-            return None  # refused already
-        # All draws of the release or none: half of them would be paid for and useless.
-        price = accounting.price_of_unbooked(entries, request.draws)
-        allowed = price <= accounting.balance(entries, request.dataset).remaining
-        return Posting.about(draw, State.RESERVED if allowed else State.REFUSED)
-
-    return decide
-
-
-def _decide_spending(draw: Draw, tensor_sha256: str) -> Decision:
-    def decide(entries: Sequence[Entry]) -> Posting | None:
-        accounting.check_same_draw(entries, draw)
-        if accounting.state_of(entries, draw.draw_id) is not State.RESERVED:
-            return None
-        return Posting.about(draw, State.SPENT, tensor_sha256)
-
-    return decide
-
-
-def _describe_refusal(request: BudgetRequest, entries: Sequence[Entry]) -> str:
-    account = accounting.balance(entries, request.dataset)
-    requested = accounting.price_of_unbooked(entries, request.draws)
-    cap = (
-        f"at most {account.cap.epsilon} within {account.cap.window_seconds} s, of which {account.recent} is taken, "
-        if account.cap is not None
-        else ""
-    )
-    return (
-        f"the budget of dataset `{request.dataset}` does not allow this release: requested epsilon {requested}, "
-        f"granted {account.granted}, already reserved or spent {account.committed}, {cap}remaining "
-        f"{account.remaining}, short by {requested - account.remaining}. Lower privacy.epsilon, or have more granted "
-        "(vdr budget grant); privacy.budget and privacy.cap only open an account."
-    )
+    delta-rs decodes `%41` in a folder's name and takes `\\` for `/`: of such a folder Spark is asked.
+    """
+    if not isinstance(place, str) or not is_local(place) or not is_same_for_spark(place) or not holds_locks(place):
+        return None
+    folder = file_path(place)
+    return None if set(folder) & set("%\\") else LedgerStore(StoreLog(folder, DiskFolder(folder)))

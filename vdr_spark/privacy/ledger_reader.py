@@ -123,4 +123,6 @@ class LedgerReader:
 
 
 def _to_entry(row: dict[str, Any]) -> Entry:
-    return Entry(**(row | {"state": State(row["state"]), "epsilon": Fraction(row["epsilon"])}))
+    """Return a row as an entry; an older ledger has neither rho nor delta, and all of its amounts are epsilons."""
+    amounts = {name: Fraction(row[name]) for name in ("epsilon", "rho", "delta") if row.get(name) is not None}
+    return Entry(**(row | {"state": State(row["state"])} | amounts))

@@ -1,9 +1,10 @@
-"""The ledger's table in an object store: read without Spark, and written by conditional put.
+"""The ledger's table in an object store, or on a disk: read without Spark, and written by conditional put.
 
 An entry is one row in one file in one commit. The commit is made as the one after the last that was read, by a put that
-the store lets through once (`storage.store_log`). So who has written an entry had read all entries before it, and no
-other entry has its number: two releases at once cannot both take the last epsilon, whatever is delayed, for however
-long. A crash before the commit leaves a file that no reader sees; a crash after it leaves an entry that counts.
+the store lets through once (`storage.store_log`), or by a hard link, which the disk lets through once
+(`storage.disk_folder`). So who has written an entry had read all entries before it, and no other entry has its number:
+two releases at once cannot both take the last epsilon, whatever is delayed, for however long. A crash before the commit
+leaves a file that no reader sees; a crash after it leaves an entry that counts.
 """
 
 from __future__ import annotations
@@ -29,26 +30,32 @@ _AT_ONCE = 16  # files that are fetched together
 class LedgerStore:
     """The rows of a ledger, and the number of the commit up to which they were read."""
 
-    def __init__(self, log: StoreLog) -> None:
-        self._log, self._version = log, -1
+    def __init__(self, log: StoreLog[Any]) -> None:
+        self._log, self._version, self._is_current = log, -1, False
+        self._count = 0  # rows of that version
         self._rows: dict[str, list[dict[str, Any]]] = {}  # by file: they never change
 
     def read_rows(self) -> list[dict[str, Any]]:
         """Return all rows of the newest version; none where there is no table."""
         version = self._log.version()
         self._version = -1 if version is None else version
+        self._is_current = self._log.is_current(LEDGER)
         files = self._log.live_files()
         with naming_damage(self._log.place), ThreadPoolExecutor(_AT_ONCE) as pool:
             missing = [file for file in files if file not in self._rows]
             self._rows.update(zip(missing, pool.map(self._read_file, missing), strict=True))
-        return [row for file in files for row in self._rows[file]]
+        rows = [row for file in files for row in self._rows[file]]
+        self._count = len(rows)
+        return rows
 
     def append(self, entry: Entry) -> bool:
         """Write an entry as what follows the rows that were read last; False where another process was faster."""
         log = self._log
-        if self._version < 0:
+        if entry.sequence != self._count + 1:
+            return False  # decided by older rows than those that were read last
+        if not self._is_current:
             log.create(LEDGER)
-            return False  # another may have made it, and written: read first
+            return False  # another may have made it, or changed it, and written: read first
         content = _to_parquet(entry)
         name = f"entry-{entry.sequence:06d}-{uuid4().hex}.parquet"
         log.folder.create_if_absent(name, content)

@@ -17,6 +17,7 @@ import numpy as np
 
 from vdr_spark.arrays import Floats, Integers, Slices
 from vdr_spark.errors import InvalidConfig
+from vdr_spark.price import Currency, Price
 from vdr_spark.privacy.discrete_gaussian import DiscreteGaussian
 from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
 from vdr_spark.privacy.randomness import RandomWords
@@ -92,22 +93,24 @@ MECHANISMS: dict[str, Callable[[int, Fraction], Mechanism]] = {
 ZCDP_MECHANISMS: dict[str, Callable[[int, Fraction], Mechanism]] = {
     DiscreteGaussian.name: DiscreteGaussian.calibrate_rho,
 }
-"""Mechanisms by name that give rho-zCDP and no pure epsilon, each built from an L2 sensitivity and rho.
+"""Mechanisms by name that give rho-zCDP and no pure epsilon, each built from an L2 sensitivity and rho."""
 
-The ledger counts epsilon, and none of these has one: a configuration that asks for one is refused.
-"""
+_BY_CURRENCY = {Currency.EPSILON: MECHANISMS, Currency.RHO: ZCDP_MECHANISMS}
 
 
-def build_mechanism(name: str, sensitivity: int, epsilon: Fraction) -> Mechanism:
-    """Return the named mechanism, calibrated to counts that one user changes by at most `sensitivity` units in all."""
-    if name in ZCDP_MECHANISMS:
+def build_mechanism(name: str, sensitivity: int, price: Price) -> Mechanism:
+    """Return the named mechanism, calibrated to counts that one user changes by at most `sensitivity` units.
+
+    That is the sum of a user's changes (L1) where the price is epsilon, and the root of the sum of their squares (L2)
+    where it is rho. What bounds the first bounds the second.
+    """
+    known = _BY_CURRENCY[price.currency]
+    if name not in known:
         raise InvalidConfig(
-            f"privacy.mechanism must give pure epsilon, in which budgets are counted, and {name} noise gives it for no "
-            f"epsilon; use one of {', '.join(sorted(MECHANISMS))}"
+            f"privacy.mechanism must be one of {', '.join(sorted(known))} where the price is {price.currency}, "
+            f"not {name!r}"
         )
-    if name not in MECHANISMS:
-        raise InvalidConfig(f"privacy.mechanism must be one of {', '.join(sorted(MECHANISMS))}, not {name!r}")
-    return MECHANISMS[name](sensitivity, epsilon)
+    return known[name](sensitivity, price.amount)
 
 
 @dataclass(frozen=True)

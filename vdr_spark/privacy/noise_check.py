@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -53,6 +53,11 @@ class Tally:
 class NoiseCheck(Protocol):
     """A test of a claimed noise, in the units of the stored integers. Must be picklable: tasks tally."""
 
+    @property
+    def caveat(self) -> str:
+        """What is to be said of the scale that the cells show; nothing where people do not change it."""
+        ...
+
     def tally(self, noisy: Integers) -> Tally:
         """Return what there is to know of some noisy cells."""
         ...
@@ -71,6 +76,8 @@ class LaplaceCheck:
     """The check of discrete Laplace noise of a claimed scale."""
 
     scale: Fraction
+
+    caveat: ClassVar[str] = ""
 
     def tally(self, noisy: Integers) -> Tally:
         """Return what there is to know of some noisy cells."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from vdr_spark.errors import EnvironmentProblem
 from vdr_spark.query.wording import format_box, format_moment
+from vdr_spark.release.release import describe_bound
 
 if TYPE_CHECKING:
     from vdr_spark.release.release import Release
@@ -59,9 +60,10 @@ def _promise(release: Release) -> str:
     if not release.protected:
         return f'<div style="{_ALARM}">{_UNPROTECTED}</div>'
     return (
-        f'<div style="{_PROMISE}">Adding or removing <b>one person with their whole history</b> changes the '
+        f'<div style="{_PROMISE}">Adding or removing <b>{_text(release.promise.unit.whom)}</b> changes the '
         f"probability of any possible release by at most a factor of e<sup>ε</sup>{_factor(release.epsilon)}, with "
-        f"<b>ε = {_text(release.epsilon)}</b>, whatever an attacker knows or computes.</div>"
+        f"<b>ε = {_text(release.promise.figure)}</b>{_text(release.promise.beyond)}, whatever an attacker knows or "
+        "computes.</div>"
     )
 
 
@@ -91,7 +93,7 @@ def _facts(release: Release) -> dict[str, object]:
         "Slices": f"{grid.slices} of {_duration(grid.slice_seconds)}",
         "Grid": f"{grid.cells_per_side} x {grid.cells_per_side} cells of {width:.0f} m x {height:.0f} m, "
         f"{format_box(grid.box)} in all",
-        "Pings kept of a user": f"at most {release.k:,}",
+        "Kept of a user": describe_bound(release.k, release.statement),
         "Estimated error": _error(release),
         "Denoiser": release.model,
         "Published": format_moment(release.created, release.zone),

@@ -9,8 +9,10 @@ A release that was withdrawn is not there, unless it is asked for by its id: the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
+from vdr_spark.epsilon import format_delta
 from vdr_spark.errors import InvalidQuery, StageMissing, Withdrawn
 from vdr_spark.release.withdrawals import Withdrawals, refuse_withdrawn
 
@@ -90,8 +92,9 @@ def _list_releases(rows: Sequence[Row]) -> str:
 
 def _describe_release(row: Row) -> str:
     of_region = f", region {row['region']}" if row["region"] else ""
+    at_delta = f" at delta {format_delta(Fraction(delta))}" if (delta := row.get("delta")) else ""
     seeded = "" if row["protected"] else ", UNPROTECTED: from a test seed"
     return (
-        f"{row['release_id']}: created {row['created']:%Y-%m-%d %H:%M} UTC, epsilon {row['epsilon']}, k {row['k']}, "
-        f"{row['model']}{of_region}{seeded}"
+        f"{row['release_id']}: created {row['created']:%Y-%m-%d %H:%M} UTC, epsilon {row['epsilon']}{at_delta}, "
+        f"k {row['k']}, {row['model']}{of_region}{seeded}"
     )

@@ -64,10 +64,12 @@ def cells_dataset(release: Release) -> xr.Dataset:
     promise: dict[str, str | int] = {
         "release_id": release.release_id,
         "protected": int(release.protected),
-        "epsilon": str(release.epsilon),
+        "epsilon": release.promise.figure,
         "k": release.k,
         "statement": json.dumps(release.statement, sort_keys=True),
     }
+    if release.promise.delta is not None:
+        promise["delta"] = str(release.promise.delta)
     if release.withdrawal is not None:
         promise["withdrawn"] = str(release.withdrawal)
     return xr.Dataset(layers, places, promise)

@@ -25,7 +25,7 @@ from vdr_spark.release.cell_files import write_cell_files
 from vdr_spark.release.cells import cell_rows
 from vdr_spark.release.publish_pyramid import write_pyramid
 from vdr_spark.release.register import Register
-from vdr_spark.release.statement import PRIVACY_UNIT, Published, write_statement
+from vdr_spark.release.statement import Published, write_statement
 from vdr_spark.release.statement_page import statement_page
 from vdr_spark.release.views import read_back
 from vdr_spark.release.withdrawals import refuse_republishing
@@ -166,14 +166,16 @@ def describe_release(
         "slices": grid.slices,
         "cells_per_side": grid.cells_per_side,
         **vars(grid.box),
-        "privacy_unit": PRIVACY_UNIT,
+        "privacy_unit": privacy.unit,
         "mechanism": privacy.mechanism,
-        "epsilon": str(privacy.epsilon),
-        "k": release.k,
+        "epsilon": privacy.promise.figure,
+        "k": release.bound,
         "bounding": privacy.bounding,
         "total_pings": release.total_pings,
         **vars(published),
         "statement": json.dumps(write_statement(release, published, entries), sort_keys=True),
         "ledger_entry": spent.sequence,
         "ledger_entry_hash": spent.entry_hash,
+        "rho": None if privacy.rho is None else str(privacy.rho),
+        "delta": None if privacy.delta is None else str(privacy.delta),
     }

@@ -10,7 +10,9 @@ from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from vdr_spark.epsilon import format_delta
 from vdr_spark.grid import Grid
+from vdr_spark.promise import Promise
 from vdr_spark.release.read import read_grid
 from vdr_spark.release.release import zone_of
 from vdr_spark.release.withdrawals import Withdrawal
@@ -24,7 +26,7 @@ class ReleaseRecord:
     region: str | None  # name of its box, where its draw has several
     dataset: str
     grid: Grid
-    epsilon: Fraction
+    epsilon: Fraction  # exact where it is pure; else what rho is at delta, rounded up
     k: int
     model: str
     protected: bool  # false: made with a test seed, protects nobody
@@ -51,9 +53,14 @@ class ReleaseRecord:
         form = "%Y-%m-%d" if days else "%Y-%m-%d %H:%M"
         return f"{start:{form}} to {end:{form}}"
 
+    @property
+    def promise(self) -> Promise:
+        """What is promised, to whom."""
+        return Promise.read(self.epsilon, self.statement)
+
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON has it, without the statement; epsilon exact, as text."""
-        grid = self.grid
+        grid, delta = self.grid, self.promise.delta
         return {
             "release_id": self.release_id,
             "region": self.region,
@@ -63,7 +70,8 @@ class ReleaseRecord:
             "slice_seconds": grid.slice_seconds,
             "cells_per_side": grid.cells_per_side,
             "box": vars(grid.box),
-            "epsilon": str(self.epsilon),
+            "epsilon": self.promise.figure,
+            "delta": None if delta is None else format_delta(delta),
             "k": self.k,
             "model": self.model,
             "protected": self.protected,

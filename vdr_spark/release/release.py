@@ -16,6 +16,7 @@ from vdr_spark.arrays import Floats, Slices
 from vdr_spark.config.values import parse_zone
 from vdr_spark.errors import InvalidQuery
 from vdr_spark.grid import Box, Grid
+from vdr_spark.promise import Promise
 from vdr_spark.query import (
     DenseHotspot,
     Forecast,
@@ -55,6 +56,13 @@ def zone_of(statement: Mapping[str, Any]) -> ZoneInfo:
         return ZoneInfo("UTC")
 
 
+def describe_bound(bound: int, statement: Mapping[str, Any]) -> str:
+    """Return in words what was kept of a user: pings, or counts of a norm where the statement says so."""
+    if statement.get("exact", {}).get("bounding") == "l2":
+        return f"counts of an L2 norm of at most {bound:,}"
+    return f"at most {bound:,} pings"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
     """What was published. `counts` estimate the pings of all users; `deviation` is one standard deviation.
@@ -67,8 +75,8 @@ class Release:
     grid: Grid
     cells: CellSource  # counts and deviations; see `counts`, `deviation`, `part`
     protected: bool  # false: made with a test seed, protects nobody
-    epsilon: Fraction  # privacy loss of the draw behind it, exact, for a user with their whole history
-    k: int  # pings kept of each user
+    epsilon: Fraction  # privacy loss of the draw behind it; see `promise`, which says to whom, and at which delta
+    k: int  # the bound of each user: pings kept, or a norm of counts
     dataset: str  # whose budget was spent
     created: datetime  # UTC
     model: str  # the denoiser
@@ -105,6 +113,11 @@ class Release:
     def zone(self) -> ZoneInfo:
         """The time zone in which its period was written, as its statement has it; UTC where that says none."""
         return zone_of(self.statement)
+
+    @property
+    def promise(self) -> Promise:
+        """What is promised to whom: an epsilon, exact where it is pure, else rounded up and at a delta."""
+        return Promise.read(self.epsilon, self.statement)
 
     def range_count(self, box: Box, start: datetime | None = None, end: datetime | None = None) -> RangeCount:
         """Count the pings of a box between two moments; without moments, of the whole period."""
@@ -234,7 +247,11 @@ class Release:
 
     def __repr__(self) -> str:
         slices, side, _ = self.grid.shape
-        promise = f"epsilon {self.epsilon} at user level" if self.protected else "UNPROTECTED, from a test seed"
+        promise = (
+            f"{self.promise.parameters} at {self.promise.unit.level} level"
+            if self.protected
+            else "UNPROTECTED, from a test seed"
+        )
         start, end = (format_moment(moment, self.zone) for moment in (self.grid.start, self.grid.end))
         gone = f",\n {self.withdrawal.banner}" if self.withdrawal else ""
         return (

@@ -10,18 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from fractions import Fraction
 from typing import Any
 
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.epsilon import GOOD_PRACTICE, NO_PROTECTION, find_weakness, in_brackets
 from vdr_spark.pings.layouts import LAYOUTS
 from vdr_spark.plan import ReleasePlan
+from vdr_spark.price import Currency
 from vdr_spark.privacy.accounting import Account, Entry, State, balance
+from vdr_spark.promise import Promise
 from vdr_spark.signal import Signal
 
-PRIVACY_UNIT = "user"
-ADJACENCY = "two data sets that differ by all the pings of one user, added or removed"
 UNPROTECTED = "UNPROTECTED: the noise came from a test seed, anyone can compute it. This release protects nobody."
 
 
@@ -75,14 +74,15 @@ def _warning(config: ReleaseConfig) -> str | None:
     """Return what stands above everything else: that nobody is protected, or nobody to speak of."""
     if not config.privacy.protected:
         return UNPROTECTED
-    return find_weakness(config.privacy.epsilon) if config.privacy.epsilon > NO_PROTECTION else None
+    promise = config.privacy.promise
+    return find_weakness(promise.epsilon, promise.delta) if promise.epsilon > NO_PROTECTION else None
 
 
 def _deployment(
     release: ReleasePlan, published: Published, entries: Sequence[Entry], account: Account
 ) -> dict[str, dict[str, Any]]:
     config, grid = release.config, release.grid
-    privacy, about = config.privacy, config.about
+    privacy, about, unit = config.privacy, config.about, config.privacy.promise.unit
     unprotected = f"{UNPROTECTED} " if not privacy.protected else ""
     accuracy = "not estimated: smaller than can be told"
     if published.estimated_rmse is not None:
@@ -96,7 +96,7 @@ def _deployment(
             "description": f"Estimated number of location pings in each of {grid.size:,} cells: "
             f"{grid.cells_per_side} x {grid.cells_per_side} in the box, {grid.slices} slices of "
             f"{grid.slice_seconds} s. Dataset {config.dataset}."
-            + (f" One of {len(release.plan.regions)} regions under the same epsilon." if config.regions else ""),
+            + (f" One of {len(release.plan.regions)} regions under the same price." if config.regions else ""),
             "intended_use": about.intended_use,
             "data_product_type": "Summary statistics",
             "data_product_region": about.region,
@@ -104,19 +104,17 @@ def _deployment(
             "publication_date": f"{published.created:%Y-%m-%d}",
         },
         "dp_variant": {
-            "variant_name": "Pure DP" if privacy.protected else "none",
+            "variant_name": _variant(config) if privacy.protected else "none",
             "data_domain": "Any number of rows of user id, latitude, longitude and time. Rows outside the public box "
             "and period, and rows that are no pings, are left out one by one.",
             "unprotected_quantities": unprotected + "; ".join(_unprotected(release)),
         },
         "privacy_loss": {
-            "privacy_unit": "User",
-            "privacy_unit_details": f"{ADJACENCY[0].upper()}{ADJACENCY[1:]}. A user is a value of the input's column "
-            f"`{_user_column(config)}`; a person with two of them is two users.",
-            "privacy_parameters": {"epsilon": float(privacy.epsilon) if privacy.protected else "none: a test seed"},
-            "privacy_parameters_details": "; ".join(
-                f"{stage}: {epsilon}" for stage, epsilon in _by_stage(config).items()
-            ),
+            "privacy_unit": unit.level.capitalize(),
+            "privacy_unit_details": f"{unit.adjacency[0].upper()}{unit.adjacency[1:]}. A user is a value of the "
+            f"input's column `{_user_column(config)}`; a person with two of them is two users. {unit.over_time}",
+            "privacy_parameters": _parameters(config) if privacy.protected else {"epsilon": "none: a test seed"},
+            "privacy_parameters_details": _describe_stages(config),
         },
         "deployment_model": {
             "model_name": "Central",
@@ -136,8 +134,7 @@ def _deployment(
             "composition": _composition(release, entries, account),
             "post_processing": f"{published.model}, then refinement ({config.refine.method}) from kept to all pings. "
             "Both read the stored noisy counts only.",
-            "justification": "Pure epsilon at user level, so that the promise holds for whole histories and adds up "
-            "over releases. Discrete noise, because floating-point noise can be taken apart.",
+            "justification": f"{_justify(config)} Discrete noise, because floating-point noise can be taken apart.",
             "utility": f"As estimated from the noisy counts alone: {accuracy}.",
             "additional_information": f"vdr-spark {published.code_version}; the proof stands in its docs/privacy.md; "
             "`vdr audit` checks this release.",
@@ -160,21 +157,27 @@ def _unprotected(release: ReleasePlan) -> list[str]:
     total = (
         f"the number of all pings, {release.total_pings:,}, as declared"
         if privacy.estimate_total is None
-        else "the number of all pings is protected: it was estimated, for its share of epsilon"
+        else f"the number of all pings is protected: it was estimated, for its share of {privacy.price.currency}"
     )
     return [
         total,
         f"box {boxes} (south, west, north, east), period {grid.start.isoformat()} to "
         f"{grid.end.isoformat()}, slice length and number of cells, by configuration",
-        f"k = {release.k}, " + ("by configuration" if privacy.k is not None else "a share of the number of pings"),
+        f"{privacy.bound_name} = {release.bound}, "
+        + ("by configuration" if privacy.lambda_ is None else "a share of the number of pings"),
         "names and types of the input's columns, and where the input lies",
         "that the release was made, and when; that it could be made: a file that cannot be read stops the job",
     ]
 
 
 def _bounding(release: ReleasePlan) -> str:
-    privacy, k = release.config.privacy, release.k
+    privacy, k = release.config.privacy, release.bound
     over = " in all regions together" if release.config.regions else ""
+    if privacy.bounding == "l2":
+        return (
+            f"The pings of a user{over} are weighed alike, so that the user's counts over all cells have an L2 norm of "
+            f"at most {k}, in units of 1/{privacy.units_per_ping}."
+        )
     if privacy.bounding == "weight":
         return f"The pings of a user{over} weigh at most {k} in sum, in units of 1/{privacy.units_per_ping}."
     return f"Of the pings of a user{over} at most {k} are kept, chosen by a keyed hash."
@@ -183,17 +186,22 @@ def _bounding(release: ReleasePlan) -> str:
 def _mechanism(release: ReleasePlan) -> str:
     privacy, estimate = release.config.privacy, release.config.privacy.estimate_total
     source = "the operating system" if privacy.protected else "A TEST SEED"
+    price, of_total, pure = privacy.cells_price.amount, privacy.total_price, release.scale is not None
+    noise = (
+        f"Discrete Laplace noise of scale k / epsilon = {release.bound} / {in_brackets(price)} = {release.scale}"
+        if pure
+        else f"Discrete Gaussian noise with sigma^2 = {privacy.bound_name}^2 / (2 rho) = "
+        f"{release.bound}^2 / (2 x {price}) = {release.sigma_squared}"
+    )
     text = (
-        f"Discrete Laplace noise of scale k / epsilon = {release.k} / {in_brackets(privacy.cells_epsilon)} = "
-        f"{release.scale} on every cell, the empty ones too: exact, in integers, from random bits of {source}; "
+        f"{noise} on every cell, the empty ones too: exact, in integers, from random bits of {source}; "
         f"standard deviation {release.noise.deviation:.4g}. Drawn once, and stored before anything reads it."
     )
-    if estimate is None:
+    if estimate is None or of_total is None:
         return text
-    return (
-        f"{text} The number of pings: the same noise of scale {estimate.max_per_user / privacy.total_epsilon}, "
-        f"at most {estimate.max_per_user} pings of a user."
-    )
+    most = estimate.max_per_user
+    size = f"of scale {most / of_total.amount}" if pure else f"with sigma^2 = {most**2 / (2 * of_total.amount)}"
+    return f"{text} The number of pings: the same noise {size}, at most {most} pings of a user."
 
 
 def _draws(entries: Sequence[Entry]) -> dict[str, Entry]:
@@ -203,32 +211,68 @@ def _draws(entries: Sequence[Entry]) -> dict[str, Entry]:
 
 def _composition(release: ReleasePlan, entries: Sequence[Entry], account: Account) -> str:
     others = len(_draws(entries).keys() - {draw.draw_id for draw in release.plan.draws})
+    adding = "Epsilons of a dataset add up."
+    if account.currency is Currency.RHO:
+        adding = "The rhos of a dataset's draws add up; one of pure epsilon counts as epsilon^2 / 2."
     return (
-        f"Epsilons of a dataset add up. Dataset {account.dataset} has reserved or spent {account.committed} of "
-        f"{account.granted} granted, this release included; besides it there "
+        f"{adding} Dataset {account.dataset} has reserved or spent {account.describe_spending()} "
+        f"granted, this release included; besides it there "
         + ("was 1 other draw. " if others == 1 else f"were {others} other draws. ")
         + "Other releases of the same draw cost nothing."
     )
 
 
-def _by_stage(config: ReleaseConfig) -> dict[str, Fraction]:
-    estimate = {"total": config.privacy.total_epsilon} if config.privacy.estimate_total else {}
-    nothing = dict.fromkeys(("denoise", "refine", "publish"), Fraction(0))
-    return estimate | {"collect": config.privacy.cells_epsilon} | nothing
+def _by_stage(config: ReleaseConfig) -> dict[str, str]:
+    """Return what each stage costs, exact, in the release's currency."""
+    estimate = {"total": str(config.privacy.total_price.amount)} if config.privacy.total_price else {}
+    nothing = dict.fromkeys(("denoise", "refine", "publish"), "0")
+    return estimate | {"collect": str(config.privacy.cells_price.amount)} | nothing
+
+
+def _variant(config: ReleaseConfig) -> str:
+    return "Pure DP" if config.privacy.rho is None else "Zero-Concentrated DP"
+
+
+def _parameters(config: ReleaseConfig) -> dict[str, float]:
+    """Return the parameters of the whole release; of rho also what it is as an epsilon at a delta, rounded up."""
+    privacy, promise = config.privacy, config.privacy.promise
+    if privacy.rho is None or promise.delta is None:
+        return {"epsilon": float(promise.epsilon)}
+    return {"rho": float(privacy.rho), "epsilon": float(promise.epsilon), "delta": float(promise.delta)}
+
+
+def _justify(config: ReleaseConfig) -> str:
+    unit = config.privacy.promise.unit
+    whole = "whole histories" if unit.stretch is None else f"all that a user did in one {unit.stretch}"
+    if config.privacy.rho is None:
+        return f"Pure epsilon at {unit.level} level, so that the promise holds for {whole} and adds up over releases."
+    return (
+        f"Zero-concentrated privacy at {unit.level} level, so that the promise holds for {whole}, and many releases "
+        "add up to less than their epsilons would."
+    )
+
+
+def _describe_stages(config: ReleaseConfig) -> str:
+    stages = "; ".join(f"{stage}: {amount}" for stage, amount in _by_stage(config).items())
+    if config.privacy.rho is None:
+        return stages
+    return f"In rho, {stages}. The epsilon is what rho is at this delta, by Google's dp-accounting, rounded up."
 
 
 def _questions(release: ReleasePlan, published: Published) -> list[dict[str, str]]:
     """Answer what NIST SP 800-226 would have a reader ask, from the top of its pyramid down."""
     config = release.config
-    strength = find_weakness(config.privacy.epsilon) or f"below {GOOD_PRACTICE}, as is good practice."
-    parameter = f"epsilon = {config.privacy.epsilon}, pure. {strength[0].upper()}{strength[1:]}"
+    promise = config.privacy.promise
+    strength = find_weakness(promise.epsilon, promise.delta) or f"below {GOOD_PRACTICE}, as is good practice."
+    parameter = f"{_describe_parameter(config)}. {strength[0].upper()}{strength[1:]}"
     bars = "Each cell has an error bar." if published.has_error_bars else "Cells have no error bars."
     declared = "No, provided that the declared number of pings is public. See unprotected quantities."
     answers = {
         "What is the privacy parameter, and is it small enough?": parameter
         if config.privacy.protected
         else UNPROTECTED,
-        "What is the unit of privacy?": f"The user with all pings of the period: {ADJACENCY}.",
+        "What is the unit of privacy?": f"The user with all pings {_part_of_time(promise)}: {promise.unit.adjacency}. "
+        f"{promise.unit.over_time}",
         "What else was released about the same people?": "The ledger knows; see composition. Releases under another "
         "dataset name, or by others, are not counted.",
         "Is the mechanism right, and free of floating-point leaks?": "Noise and counts are integers; the sampler "
@@ -249,20 +293,30 @@ def _questions(release: ReleasePlan, published: Published) -> list[dict[str, str
     return [{"question": question, "answer": answer} for question, answer in answers.items()]
 
 
+def _describe_parameter(config: ReleaseConfig) -> str:
+    privacy, promise = config.privacy, config.privacy.promise
+    if privacy.rho is None:
+        return f"epsilon = {privacy.epsilon}, pure"
+    return f"rho = {privacy.rho}, zero-concentrated; as {promise.parameters}, rounded up"
+
+
+def _part_of_time(promise: Promise) -> str:
+    return "of the period" if promise.unit.stretch is None else f"of one {promise.unit.stretch}"
+
+
 def _exact(release: ReleasePlan, published: Published, entries: Sequence[Entry], account: Account) -> dict[str, Any]:
     config, grid = release.config, release.grid
     privacy, estimate = config.privacy, config.privacy.estimate_total
     return {
-        "privacy_unit": PRIVACY_UNIT,
+        "privacy_unit": privacy.unit,
         "user_column": _user_column(config),
-        "adjacency": ADJACENCY,
-        "epsilon": str(privacy.epsilon),
-        "epsilon_by_stage": {stage: str(epsilon) for stage, epsilon in _by_stage(config).items()},
+        "adjacency": privacy.promise.unit.adjacency,
+        **_exact_price(release),
         "mechanism": privacy.mechanism,
-        "scale": str(release.scale),
         "k": release.k,
         "bounding": privacy.bounding,
         "sensitivity_l1": release.k,
+        **({} if release.norm is None else {"norm": release.norm, "sensitivity_l2": release.norm}),
         "units_per_ping": privacy.units_per_ping,
         "total_pings": {
             "value": release.total_pings,
@@ -282,7 +336,7 @@ def _exact(release: ReleasePlan, published: Published, entries: Sequence[Entry],
             {
                 "draw_id": entry.draw_id,
                 "purpose": entry.purpose,
-                "epsilon": str(entry.epsilon),
+                entry.price.currency.value: str(entry.price.amount),
                 "state": entry.state,
                 "ledger_entry": entry.sequence,
                 "ledger_entry_hash": entry.entry_hash,
@@ -291,8 +345,35 @@ def _exact(release: ReleasePlan, published: Published, entries: Sequence[Entry],
         ],
         "granted": str(account.granted),
         "committed": str(account.committed),
+        **_exact_budget(account),
         "cells_sha256": published.cells_sha256,
         "configuration_hash": published.configuration_hash,
         "code_version": published.code_version,
         "created": published.created.isoformat(),
+    }
+
+
+def _exact_price(release: ReleasePlan) -> dict[str, Any]:
+    """Return the price, by stage, and the noise that it buys. One of pure epsilon says no word of rho, as ever."""
+    privacy, stages = release.config.privacy, _by_stage(release.config)
+    if privacy.rho is None:
+        return {"epsilon": str(privacy.epsilon), "epsilon_by_stage": stages, "scale": str(release.scale)}
+    return {
+        "rho": str(privacy.rho),
+        "delta": str(privacy.delta),
+        "epsilon": privacy.promise.figure,
+        "rho_by_stage": stages,
+        "sigma_squared": str(release.sigma_squared),
+    }
+
+
+def _exact_budget(account: Account) -> dict[str, str]:
+    """Return the currency of the budget, and the epsilons that it is at its delta; nothing where it is pure epsilon."""
+    if account.currency is Currency.EPSILON:
+        return {}
+    return {
+        "budget_currency": account.currency.value,
+        "budget_delta": str(account.delta),
+        "granted_epsilon": account.tell_epsilon(account.granted),
+        "committed_epsilon": account.tell_epsilon(account.committed),
     }

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
+from vdr_spark.epsilon import format_delta
+from vdr_spark.promise import Promise
 from vdr_spark.release.withdrawals import Withdrawal
 
 _TITLES = {
@@ -69,10 +72,11 @@ def _withdrawn(withdrawal: Withdrawal) -> str:
 
 
 def _promise(exact: Mapping[str, Any]) -> str:
+    promise = Promise.read(Fraction(exact["epsilon"]), {"exact": exact})
     return (
-        '<p class="promise">Adding or removing <b>one person with their whole history</b> changes the probability '
+        f'<p class="promise">Adding or removing <b>{_text(promise.unit.whom)}</b> changes the probability '
         "of any possible release by at most a factor of e<sup>ε</sup>, with "
-        f"<b>ε = {_text(exact['epsilon'])}</b>, whatever an attacker knows or computes.</p>"
+        f"<b>ε = {_text(exact['epsilon'])}</b>{_text(promise.beyond)}, whatever an attacker knows or computes.</p>"
     )
 
 
@@ -94,20 +98,39 @@ def _value(value: Any) -> str:
 
 
 def _budget(exact: Mapping[str, Any]) -> str:
+    own, kept = ("ρ" if "rho" in exact else "ε"), exact.get("budget_currency", "epsilon")
     stages = "".join(
-        f"<tr><td>{_text(stage)}</td><td>{_text(epsilon)}</td></tr>"
-        for stage, epsilon in exact["epsilon_by_stage"].items()
+        f"<tr><td>{_text(stage)}</td><td>{_text(amount)}</td></tr>"
+        for stage, amount in exact["rho_by_stage" if "rho" in exact else "epsilon_by_stage"].items()
     )
     draws = "".join(
-        f"<tr><td>{_text(draw['draw_id'])}</td><td>{_text(draw['purpose'])}</td><td>{_text(draw['epsilon'])}</td>"
+        f"<tr><td>{_text(draw['draw_id'])}</td><td>{_text(draw['purpose'])}</td><td>{_cost(draw, kept)}</td>"
         f"<td>{_text(draw['state'])}</td></tr>"
         for draw in exact["draws"]
     )
     return (
-        f"<table><tr><th>stage of this release</th><th>ε</th></tr>{stages}</table>"
-        f"<p>The dataset's draws so far: {_text(exact['committed'])} of {_text(exact['granted'])} granted.</p>"
-        f"<table><tr><th>draw</th><th>of</th><th>ε</th><th>state</th></tr>{draws}</table>"
+        f"<table><tr><th>stage of this release</th><th>{own}</th></tr>{stages}</table>"
+        f"<p>The dataset's draws so far: {_spending(exact)} granted.</p>"
+        f"<table><tr><th>draw</th><th>of</th><th>{'ε' if kept == 'epsilon' else 'ρ'}</th><th>state</th></tr>{draws}"
+        "</table>"
     )
+
+
+def _cost(draw: Mapping[str, Any], kept: str) -> str:
+    """Return what a draw costs; of pure epsilon in a budget of rho, what it counts as."""
+    if kept in draw:
+        return _text(draw[kept])
+    return f"{_text(Fraction(draw['epsilon']) ** 2 / 2)} (ε {_text(draw['epsilon'])})"
+
+
+def _spending(exact: Mapping[str, Any]) -> str:
+    """Return what is taken of what was granted, of rho also as epsilons."""
+    amounts = _text(exact["committed"]), _text(exact["granted"])
+    if "budget_currency" not in exact:
+        return " of ".join(amounts)
+    told = _text(exact["committed_epsilon"]), _text(exact["granted_epsilon"])
+    at_delta = f"at δ = {_text(format_delta(Fraction(exact['budget_delta'])))}"
+    return f"ρ {amounts[0]} of {amounts[1]}, which is ε {told[0]} of {told[1]} {at_delta},"
 
 
 def _text(value: Any) -> str:

@@ -33,6 +33,7 @@ MODULES = (
     "vdr_spark.collect.hashing",
     "vdr_spark.collect.locate",
     "vdr_spark.collect.noise",
+    "vdr_spark.collect.norms",
     "vdr_spark.collect.packed_counts",
     "vdr_spark.collect.parquet_splits",
     "vdr_spark.collect.sorting",

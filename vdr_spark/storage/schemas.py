@@ -55,19 +55,23 @@ LEDGER = Table(
     "What was granted, reserved and spent: one row per entry, written before any data are read, never changed.",
     (
         ("sequence", "BIGINT", "number of the entry; a number is given out once"),
-        ("dataset", "STRING", "whose people the epsilon protects"),
+        ("dataset", "STRING", "whose people it protects"),
         ("draw_id", "STRING", "the draw it is for; empty for a grant or a cap"),
         ("state", "STRING", "granted, capped, reserved, spent or refused"),
-        ("epsilon", "STRING", "exact, as a decimal or a fraction"),
+        ("epsilon", "STRING", "amount in pure epsilon, exact, as a decimal or a fraction; null where it is in rho"),
         ("recorded_at", "TIMESTAMP", "when"),
         ("configuration_hash", "STRING", "SHA-256 of the whole configuration"),
         ("entry_hash", "STRING", "SHA-256 of this entry and the one before it: a chain that shows edits"),
         ("purpose", "STRING", "of a draw: cells, or total, the number of all pings"),
-        ("window_seconds", "BIGINT", "of a cap: the stretch of time in which no more than its epsilon may be spent"),
+        ("window_seconds", "BIGINT", "of a cap: the stretch of time in which no more than its amount may be spent"),
         ("tensor_sha256", "STRING", "of a spent draw: SHA-256 of the noisy numbers that were stored"),
         ("identity_sha256", "STRING", "of a draw: SHA-256 of what it depends on; its id shows the beginning"),
+        ("rho", "STRING", "amount in rho of zero-concentrated privacy, exact; null where it is in epsilon"),
+        ("delta", "STRING", "of a grant in rho: the delta at which people are told an epsilon of all that is spent"),
     ),
     {"known_state": "state IN ('granted', 'capped', 'reserved', 'spent', 'refused')", "counted": "sequence >= 1"},
+    version=2,  # before: pure epsilon alone
+    later=(("rho", 2), ("delta", 2)),
 )
 
 NOISY_SLICES = Table(
@@ -106,10 +110,10 @@ RELEASES = Table(
         ("east", "DOUBLE", "eastern edge of the box, degrees; not part of it"),
         ("privacy_unit", "STRING", "who is protected"),
         ("mechanism", "STRING", "what noise was added"),
-        ("epsilon", "STRING", "privacy loss of the draw, exact"),
-        ("k", "BIGINT", "pings kept of each user"),
+        ("epsilon", "STRING", "privacy loss: exact where `rho` is null, else what rho is at `delta`, rounded up"),
+        ("k", "BIGINT", "the bound of a user: pings kept, or in sum; by `bounding: l2`, the largest L2 norm of counts"),
         ("bounding", "STRING", "how they were chosen"),
-        ("total_pings", "BIGINT", "N, pings inside box and period: declared, or estimated for a share of epsilon"),
+        ("total_pings", "BIGINT", "N, pings inside box and period: declared, or estimated for a share of the price"),
         ("model", "STRING", "denoiser; where `auto` chose it, the one it chose"),
         (
             "estimated_rmse",
@@ -151,10 +155,12 @@ RELEASES = Table(
         ("cells_sha256", "STRING", "SHA-256 of the released counts and deviations, as float32 in order of the cells"),
         ("ledger_entry", "BIGINT", "number of the ledger's entry that says the draw was spent"),
         ("ledger_entry_hash", "STRING", "its hash: a ledger that was replaced does not have it"),
+        ("rho", "STRING", "privacy loss in rho of zero-concentrated privacy, exact; null where it is pure epsilon"),
+        ("delta", "STRING", "with rho: the delta at which `epsilon` holds, exact; null where it is pure"),
     ),
     {"positive_gamma": "gamma > 0"},
-    version=2,
-    later=(("released_total", 2), ("sum_deviation", 2), ("total_deviation", 2)),
+    version=3,
+    later=(("released_total", 2), ("sum_deviation", 2), ("total_deviation", 2), ("rho", 3), ("delta", 3)),
 )
 
 WITHDRAWALS = Table(

@@ -15,7 +15,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from urllib.parse import quote, unquote
 from uuid import uuid4
 
@@ -25,7 +25,7 @@ from vdr_spark.storage.conditional_put import NoConditionalPut, StoreFolder, fin
 from vdr_spark.storage.delta_files import naming_damage
 from vdr_spark.storage.delta_schema import describe_table
 from vdr_spark.storage.paths import is_local
-from vdr_spark.storage.schemas import Table
+from vdr_spark.storage.schemas import VERSION_PROPERTY, Table
 from vdr_spark.storage.store_access import rust_options
 from vdr_spark.storage.versions import require_known
 
@@ -45,10 +45,23 @@ class LiveFile:
     modified_ms: int
 
 
-class StoreLog:
-    """The log of one table in a store."""
+class Folder(Protocol):
+    """Where a file is created once, whoever tries: a `StoreFolder`, or a `DiskFolder`."""
 
-    def __init__(self, place: str, folder: StoreFolder) -> None:
+    def create_if_absent(self, name: str, content: bytes) -> bool: ...
+
+    def read(self, name: str) -> bytes | None: ...
+
+    def remove(self, *names: str) -> None: ...
+
+
+FolderT = TypeVar("FolderT", bound=Folder)
+
+
+class StoreLog(Generic[FolderT]):
+    """The log of one table in a store, or on a disk."""
+
+    def __init__(self, place: str, folder: FolderT) -> None:
         self.place, self.folder = place, folder
         self._opened: DeltaTable | None = None
 
@@ -77,18 +90,50 @@ class StoreLog:
         return sorted(unquote(uri) for uri in uris)
 
     def create(self, table: Table) -> None:
-        """Make the table, unless it is there; refuse one of another version, which only Spark could change."""
-        if self.version() is None:
-            self.commit(0, describe_table(table), "CREATE TABLE")
-            return
+        """Make the table, unless it is there; one of an older version gets the columns that it lacks, in one commit."""
+        for _ in range(_ATTEMPTS):
+            if self.version() is None:
+                self.commit(0, describe_table(table), "CREATE TABLE")
+                return
+            if self.is_current(table):
+                return
+            assert self._opened is not None
+            if self.commit(self._opened.version() + 1, [self._describe_newer(table)], "ADD COLUMNS"):
+                return
+        raise NoConditionalPut(f"{self.place} is written by too many processes at once; run this again")
+
+    def is_current(self, table: Table) -> bool:
+        """Return whether the version that was read last has all columns of ours; refuse one newer than this software.
+
+        A table that is not there has none.
+        """
+        return self._opened is not None and self._find_schema_version(table) == table.version
+
+    def _find_schema_version(self, table: Table) -> int:
         assert self._opened is not None
-        found = require_known(self.place, table, self._opened.metadata().configuration)
-        if found != table.version:
+        return require_known(self.place, table, self._opened.metadata().configuration)
+
+    def _describe_newer(self, table: Table) -> dict[str, Any]:
+        """Return the action that makes an older table ours: the same table, with columns that may be null added."""
+        assert self._opened is not None
+        known, lacking = self._opened.metadata(), table.later_than(self._find_schema_version(table))
+        (ours, _), found = describe_table(table), json.loads(self._opened.schema().to_json())["fields"]
+        wanted = {field["name"]: field for field in json.loads(ours["metaData"]["schemaString"])["fields"]}
+        there = {field["name"]: field["type"] for field in found}
+        wrong = [name for name, kind in there.items() if name not in wanted or wanted[name]["type"] != kind]
+        wrong += [name for name in wanted if name not in there and name not in lacking]
+        if wrong:
             raise OtherVersion(
-                f"{self.place} is a table `{table.name}` of schema version {found}, this software writes version "
-                f"{table.version}, and in an object store tables are not changed in place. Move the tables `cells` "
-                "and `releases` away and run `vdr publish` again: it writes the release anew, at no cost in privacy"
+                f"{self.place} is a table `{table.name}` whose columns are not those of any version of this software "
+                f"({', '.join(sorted(wrong))}), and cannot be brought to schema version {table.version} in place. Move "
+                "the tables `cells` and `releases` away and run `vdr publish` again: it writes the release anew, at no "
+                "cost in privacy"
             )
+        fields = [*found, *(field for name, field in wanted.items() if name not in there)]
+        schema = json.dumps({"type": "struct", "fields": fields}, separators=(",", ":"))
+        told = {VERSION_PROPERTY: str(table.version)}
+        same = {"id": str(known.id), "createdTime": known.created_time, "configuration": known.configuration | told}
+        return {"metaData": ours["metaData"] | same | {"schemaString": schema}}
 
     def commit(self, version: int, actions: Sequence[Mapping[str, Any]], operation: str) -> bool:
         """Make commit number `version`; False where another process made it first."""
@@ -152,7 +197,7 @@ def _now() -> int:
     return int(time.time() * 1000)
 
 
-def open_log(place: Place) -> StoreLog | None:
+def open_log(place: Place) -> StoreLog[StoreFolder] | None:
     """Return the log of a table in a store, to be read; None where it is none, or Spark alone can reach it."""
     if not isinstance(place, str) or is_local(place):
         return None
@@ -162,7 +207,7 @@ def open_log(place: Place) -> StoreLog | None:
         return None
 
 
-def open_log_to_write(place: Place) -> StoreLog | None:
+def open_log_to_write(place: Place) -> StoreLog[StoreFolder] | None:
     """Return the log of a table in a store that was seen to keep a second writer out; None elsewhere."""
     if not isinstance(place, str) or is_local(place):
         return None

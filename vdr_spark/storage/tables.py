@@ -17,6 +17,7 @@ from vdr_spark.errors import DamagedTable, InvalidConfig
 from vdr_spark.spark_versions import condition_of
 from vdr_spark.storage import delta_files
 from vdr_spark.storage.catalog import CatalogTable, Place
+from vdr_spark.storage.conditional_put import StoreFolder
 from vdr_spark.storage.delta_log import remove_log_without_commit
 from vdr_spark.storage.locks import exclusive
 from vdr_spark.storage.paths import absolute, holds_locks, is_local
@@ -128,7 +129,9 @@ def append_once(frame: DataFrame, place: Place, table: Table, transaction: str, 
         writer.saveAsTable(place.quoted)
 
 
-def _append_to_store(frame: DataFrame, log: StoreLog, table: Table, transaction: str, version: int) -> None:
+def _append_to_store(
+    frame: DataFrame, log: StoreLog[StoreFolder], table: Table, transaction: str, version: int
+) -> None:
     if log.has(transaction, version):
         return
     files = stage_files(frame, log, uuid4().hex, table.partition)
@@ -136,7 +139,9 @@ def _append_to_store(frame: DataFrame, log: StoreLog, table: Table, transaction:
         log.folder.remove(*(file.path for file in files))
 
 
-def stage_files(frame: DataFrame, log: StoreLog, folder: str, partition: str | None = None) -> list[LiveFile]:
+def stage_files(
+    frame: DataFrame, log: StoreLog[StoreFolder], folder: str, partition: str | None = None
+) -> list[LiveFile]:
     """Evaluate a frame once into files of a new folder of a table in a store; none of them is live before a commit."""
     writer = frame.write
     if partition is not None:
@@ -145,7 +150,7 @@ def stage_files(frame: DataFrame, log: StoreLog, folder: str, partition: str | N
     return find_staged(log, folder)
 
 
-def find_staged(log: StoreLog, folder: str) -> list[LiveFile]:
+def find_staged(log: StoreLog[StoreFolder], folder: str) -> list[LiveFile]:
     """Return the files of rows in a folder of a table; not what tasks left that did not finish, or came too late."""
     return [
         LiveFile(found.name, found.size, found.modified_ms)

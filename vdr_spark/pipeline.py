@@ -23,8 +23,8 @@ from vdr_spark.release.publish import publish
 from vdr_spark.release.register import find_withdrawn, require_one_to_publish
 from vdr_spark.release.withdrawals import Withdrawal
 from vdr_spark.spark.progress import spark_task
-from vdr_spark.spark.session import warn_about_side_channels
 from vdr_spark.spark.settings import find_local_dirs
+from vdr_spark.spark.side_channels import warn_about_side_channels
 from vdr_spark.spark.torch_launcher import launch_with_spark
 from vdr_spark.stage_log import RELEASE_STAGES, run_logged
 from vdr_spark.storage.free_space import Places, explain_full_disk

@@ -111,7 +111,7 @@ class Publisher:
         For the operator, before any epsilon is spent. A notebook that is saved with it holds exact figures.
         """
         from vdr_spark.check import check
-        from vdr_spark.spark.session import warn_about_side_channels
+        from vdr_spark.spark.side_channels import warn_about_side_channels
 
         warn_about_side_channels(self.spark)
         return check(self.spark, self.plan, self._frame)

@@ -15,7 +15,7 @@ from vdr_spark.errors import EnvironmentProblem
 from vdr_spark.plan import make_plan
 from vdr_spark.spark.progress import spark_task
 from vdr_spark.spark.remote import is_remote
-from vdr_spark.spark.session import warn_about_side_channels
+from vdr_spark.spark.side_channels import warn_about_side_channels
 
 
 def run(config: ReleaseConfig, as_json: bool) -> bool:

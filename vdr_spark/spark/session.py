@@ -13,20 +13,13 @@ A local JVM writes its log to a file, so that a person sees our lines and not Iv
 
 from __future__ import annotations
 
-import logging
 import os
-import re
-import shutil
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
-from weakref import WeakSet
 
 from pyspark.errors import AnalysisException, PySparkRuntimeError
 from pyspark.sql import SparkSession
@@ -34,16 +27,15 @@ from pyspark.sql import SparkSession
 from vdr_spark.config.settings import SparkSettings
 from vdr_spark.errors import EnvironmentProblem, InvalidConfig
 from vdr_spark.spark.jars import jar_conf, one_fetches_jars, remember_jars
+from vdr_spark.spark.java import explain_no_jvm, output_to, require_java, share_of_memory
 from vdr_spark.spark.remote import is_remote, names_a_server, require_same_disk
-from vdr_spark.spark.settings import read_setting
 from vdr_spark.spark_errors import SPARK_ERRORS
-from vdr_spark.spark_versions import OLDEST_JAVA, condition_of, delta_package, delta_version
+from vdr_spark.spark_versions import condition_of, delta_package
 from vdr_spark.storage.paths import is_local, is_same_for_spark, on_databricks
 
 if TYPE_CHECKING:
     from pyspark import SparkConf
 
-logger = logging.getLogger(__name__)
 _DELTA_CLASS = "io.delta.sql.DeltaSparkSessionExtension"
 _DELTA_CONF = {
     "spark.sql.extensions": _DELTA_CLASS,
@@ -58,8 +50,6 @@ _QUICK_CONF = {
     "spark.sql.leafNodeDefaultParallelism": "1",
     "spark.databricks.delta.snapshotPartitions": "1",
 }
-
-_warned: WeakSet[SparkSession] = WeakSet()
 
 
 def spark_session(settings: SparkSettings | None = None, app_name: str = "vdr", small: bool = False) -> SparkSession:
@@ -91,7 +81,7 @@ def starts_here() -> bool:
 def describe_start(settings: SparkSettings) -> str:
     """Say which session a run would have, without starting one; refused where Java or a jar is missing."""
     if starts_here():
-        _require_java()
+        require_java()
         conf = _machine_conf(settings) | jar_conf(settings) | settings.conf
         jars = conf.get("spark.jars.packages", "Delta's jars from files, or as provided")
         memory = conf["spark.driver.memory"]
@@ -142,7 +132,7 @@ def _submitted(settings: SparkSettings, app_name: str) -> SparkSession:
 
 
 def _local(settings: SparkSettings, app_name: str, small: bool) -> SparkSession:
-    _require_java()
+    require_java()
     # Python workers must be this interpreter; without it they may be another one on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with as_file(files("vdr_spark.resources") / "log4j2.properties") as log4j:
@@ -154,10 +144,10 @@ def _local(settings: SparkSettings, app_name: str, small: bool) -> SparkSession:
             builder = builder.config(key, value)
         log = Path(tempfile.mkstemp(prefix="vdr-spark-", suffix=".log")[1])  # readable by its owner only
         try:
-            with one_fetches_jars(conf), _output_to(log):
+            with one_fetches_jars(conf), output_to(log):
                 session = builder.getOrCreate()
         except PySparkRuntimeError as problem:
-            raise EnvironmentProblem(_why_no_jvm(log)) from problem
+            raise EnvironmentProblem(explain_no_jvm(log)) from problem
         # From here on the log may quote rows. It has no name any more, so that nothing of it is left, however we end.
         log.unlink()
         remember_jars(settings, (session.sparkContext.getConf().get("spark.jars") or "").split(","))
@@ -184,7 +174,7 @@ def _machine_conf(settings: SparkSettings) -> dict[str, str]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return {
         "spark.master": f"local[{cores}]",
-        "spark.driver.memory": settings.driver_memory or _share_of_memory(),
+        "spark.driver.memory": settings.driver_memory or share_of_memory(),
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.sql.shuffle.partitions": str(max(8, 4 * cores)),
@@ -194,96 +184,6 @@ def _machine_conf(settings: SparkSettings) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / "vdr-warehouse"),
     }
-
-
-def _share_of_memory() -> str:
-    """Return a third of this machine, 1 to 16 GiB: Python workers and PyTorch need theirs."""
-    try:
-        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError):
-        total = 6 << 30
-    return f"{max(1, min(16, total // 3 >> 30))}g"
-
-
-def _require_java() -> None:
-    home = os.environ.get("JAVA_HOME")
-    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
-    advice = f"Install a JDK of version {OLDEST_JAVA} or newer, or point JAVA_HOME at one."
-    if java is None or not Path(java).exists():
-        where = f"JAVA_HOME is {home}, which has no bin/java" if home else "there is no `java` on the PATH"
-        raise EnvironmentProblem(f"Spark needs Java {OLDEST_JAVA} or newer, but {where}. {advice}")
-    try:
-        text = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    except OSError as problem:
-        raise EnvironmentProblem(f"{java} is no Java that runs ({problem.strerror}). {advice}") from None
-    found = re.search(r'version "(?:1\.)?(\d+)', text)
-    if found is None or int(found[1]) < OLDEST_JAVA:
-        what = f"is version {found[1]}" if found else "does not name its version"
-        raise EnvironmentProblem(f"Spark needs Java {OLDEST_JAVA} or newer, but {java} {what}. {advice}")
-
-
-@contextmanager
-def _output_to(log: Path) -> Iterator[None]:
-    """Send what the JVM says to a file, while it starts and for as long as it lives.
-
-    Its standard output too: Ivy of Spark 3.5 writes there, where our results belong.
-    """
-    sys.stdout.flush()
-    sys.stderr.flush()
-    kept = {stream: os.dup(stream) for stream in (1, 2)}
-    with log.open("ab") as file:
-        for stream in kept:
-            os.dup2(file.fileno(), stream)
-    try:
-        yield
-    finally:
-        for stream, copy in kept.items():
-            os.dup2(copy, stream)
-            os.close(copy)
-
-
-def _why_no_jvm(log: Path) -> str:
-    text = log.read_text(errors="replace") if log.exists() else ""
-    if any(words in text for words in ("unresolved dependency", "UNRESOLVED DEPENDENCIES", "FAILED DOWNLOADS")):
-        return (
-            f"Delta's jars (delta-spark {delta_version()}) could not be fetched from Maven. Without a way "
-            f"out, set spark.delta_jars to a list of jar files or to `provided`. Ivy's words are in {log}"
-        )
-    return f"Spark's Java process did not start; what it said is in {log}"
-
-
-def warn_about_side_channels(spark: SparkSession) -> None:
-    """Log, once per session, what it keeps or writes beside the tables: before pings are read, in notebooks too."""
-    if spark not in _warned:
-        _warned.add(spark)
-        for caution in side_channel_cautions(spark):
-            logger.warning(caution)
-
-
-def side_channel_cautions(spark: SparkSession) -> list[str]:
-    """Return what a session that others set up keeps or writes beside the tables, in sentences for the operator."""
-    found = []
-    if read_setting(spark, "spark.eventLog.enabled", "false") == "true":
-        found.append("Spark keeps an event log here. It counts rows, exactly: let nobody but the operator read it.")
-    if read_setting(spark, "spark.io.encryption.enabled", "false") != "true":
-        found.append(
-            "Spark's shuffle files are not encrypted here, and they hold exact data: set spark.io.encryption.enabled, "
-            "or let nobody but the operator read Spark's local folders."
-        )
-    elif not _wire_is_safe(spark):
-        found.append(
-            "Spark sends the keys of its encrypted shuffle files to executors in the clear: set spark.authenticate and "
-            "spark.network.crypto.enabled (or spark.ssl.rpc.enabled), or let nobody else be on that network."
-        )
-    return found
-
-
-def _wire_is_safe(spark: SparkSession) -> bool:
-    """Whether nobody can listen to what executors are told: all in one process, or encrypted."""
-    if (read_setting(spark, "spark.master") or "").startswith("local"):
-        return True
-    safe = ("spark.network.crypto.enabled", "spark.authenticate.enableSaslEncryption", "spark.ssl.rpc.enabled")
-    return any(read_setting(spark, key, "false") == "true" for key in safe)
 
 
 def require_local_paths(spark: SparkSession, *paths: str) -> None:

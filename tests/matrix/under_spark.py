@@ -20,6 +20,8 @@ from tests.matrix.environments import NEWEST, ROOT, find_python, make_environmen
 
 SECONDS = 3600.0  # of one step
 FOR_TESTS = ["pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "opendp", "duckdb", "mpmath<1.4"]
+# What extras of ours bring that these tests use: object stores, prices in rho.
+FOR_TESTS += ["obstore", "dp-accounting"]
 TESTS = [
     *("tests/pings", "tests/collect", "tests/statistical"),
     *("tests/test_spark_versions.py", "tests/privacy/test_ledger.py"),

@@ -97,7 +97,16 @@ def run_row(row: Row, work: Path) -> list[str]:
     make_environment(folder, python, [*row.pins, *FOR_TESTS, str(ROOT)])
     asked = "from importlib.metadata import version as v; print(v('pyarrow'), v('numpy'), v('pandas'))"
     versions[3:] = run([str(folder / "bin" / "python"), "-c", asked], folder).stdout.split()
-    return [*versions, release(folder, work), test(folder, *TESTS), test(folder, "-m", "faults", KILL)]
+    steps = {
+        "a release": lambda: release(folder, work),
+        "tests": lambda: test(folder, *TESTS),
+        "a kill": lambda: test(folder, "-m", "faults", KILL),
+    }
+    found = []
+    for name, step in steps.items():  # each takes minutes, and the table has whole rows
+        found.append(step())
+        print(f"Spark {row.pyspark}, {name}: {found[-1].splitlines()[0]}", file=sys.stderr, flush=True)
+    return [*versions, *found]
 
 
 def main() -> int:

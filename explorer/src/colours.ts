@@ -6,8 +6,8 @@ const COUNT: Record<Theme, string[]> = {
   light: ["#f7f5f0", "#f6e3b8", "#f5c184", "#ee9463", "#db6459", "#b53c62", "#842766", "#52195c", "#2a0f45"],
 };
 const ERROR: Record<Theme, string[]> = {
-  dark: ["#7cc4ff", "#3f8fd0", "#2b5f92", "#4a4a48", "#8a5a20", "#c77a1e", "#e79a3a"],
-  light: ["#0b4f8a", "#3585bd", "#9cc3dc", "#ece9e2", "#ecc484", "#d8913a", "#ad5a12"],
+  dark: ["#9fd8ff", "#56a8ea", "#2f72b0", "#3a434f", "#4d3c29", "#644724", "#7d5622"],
+  light: ["#0b4f8a", "#2f7fba", "#8fbbd8", "#e4e5e4", "#ebdcbf", "#e6cb9b", "#dfb674"],
 };
 const DIFFERENCE: Record<Theme, string[]> = {
   dark: ["#d3ebff", "#6fb6f5", "#2f7fc4", "#1b3f63", "#12141c", "#5f3413", "#b8641f", "#f2994a", "#ffe3c2"],

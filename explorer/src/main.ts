@@ -41,7 +41,7 @@ async function open(release: string | undefined, wanted: Partial<View>): Promise
   marks.hotspot = null;
   series = null;
   if (other) Object.assign(view, { box: null, place: null, x: 0.5, y: 0.5, zoom: 1, hot: 0 });
-  Object.assign(view, { t: view.release ? view.t : meta.first, otherT: meta.first }, wanted, { release: meta.release.id });
+  Object.assign(view, { t: view.release ? view.t : meta.first, otherT: halfADayLater() }, wanted, { release: meta.release.id });
   view.t = clamp(view.t, 0, meta.grid.slices - 1);
   view.otherT = clamp(view.otherT, 0, meta.grid.slices - 1);
   if (!meta.grid.factors.includes(view.factor)) view.factor = meta.grid.factors[0];
@@ -61,6 +61,9 @@ async function open(release: string | undefined, wanted: Partial<View>): Promise
   if (view.place) void askHotspot();
   repaint();
 }
+
+/** What a first difference is taken with: a time of day unlike the one on screen. */
+const halfADayLater = () => (meta.first + Math.round(43_200 / meta.grid.slice_seconds)) % meta.grid.slices;
 
 /** Fetches what the view needs, and paints. */
 async function changed(): Promise<void> {
@@ -214,7 +217,7 @@ async function askHotspot(): Promise<void> {
     notice("");
   } catch (problem) {
     marks.hotspot = null;
-    if (problem instanceof Refused && !problem.gone) words($("hot-answer"), problem.message); else failed(problem);
+    if (problem instanceof Refused && !problem.gone) words($("hot-answer"), `None can be named: ${problem.message}.`); else failed(problem);
   }
   repaint();
 }

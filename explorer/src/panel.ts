@@ -72,7 +72,7 @@ export function hotAnswer(into: HTMLElement, found: Hotspot, go: () => void): vo
 }
 
 export function legend(meta: Meta, view: View, top: number, colours: Uint8Array<ArrayBuffer>, place: (value: number, top: number) => number): void {
-  const side = view.factor, unit = side === 1 ? `cell of ${meta.grid.cell}` : `square of ${side} x ${side} cells`;
+  const side = view.factor, unit = side === 1 ? `cell of ${meta.grid.cell.replaceAll(" ", "\u00a0")}` : `square of ${side} x ${side} cells`;
   const slice = duration(meta.grid.slice_seconds);
   const title = {
     count: `Pings in ${slice}, per ${unit}`,
@@ -82,7 +82,7 @@ export function legend(meta: Meta, view: View, top: number, colours: Uint8Array<
   $("legend-title").textContent = title;
   $("view-words").textContent = {
     count: "Released pings. Look at the relative error before you trust a single cell.",
-    error: "Blue can be trusted. Hatched orange cannot be told from zero: choose larger squares, or a box.",
+    error: "Blue can be trusted. Hatched cannot be told from zero: choose larger squares, or ask a box.",
     diff: "Orange: more than then. Blue: fewer.",
   }[view.shown];
   const bar = $<HTMLCanvasElement>("legend-bar").getContext("2d")!;
@@ -148,5 +148,5 @@ export function fillSelects(meta: Meta, view: View): void {
   const other = $<HTMLSelectElement>("other-release");
   other.replaceChildren(...meta.releases.filter((entry) => entry.comparable).map((entry) => option(entry, entry.withdrawn && entry.release_id !== view.release)));
   other.value = view.other;
-  $<HTMLSelectElement>("factor").replaceChildren(...meta.grid.factors.slice(0, 7).map((factor) => new Option(factor === 1 ? "1 cell" : `${factor} x ${factor} cells`, String(factor))));
+  $<HTMLSelectElement>("factor").replaceChildren(...meta.grid.factors.slice(0, 7).map((factor) => new Option(factor === 1 ? "1 cell" : `${factor} x ${factor}`, String(factor))));
 }

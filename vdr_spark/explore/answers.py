@@ -16,7 +16,6 @@ from vdr_spark.explore.shelf import Entry
 from vdr_spark.grid import Box
 from vdr_spark.query.coverage import cover_box
 from vdr_spark.query.dense_hotspot import EXTENT_M
-from vdr_spark.query.hotspot import BUSY_PERCENTILE
 from vdr_spark.query.range_count import RangeCount
 from vdr_spark.query.series import box_deviation
 from vdr_spark.query.wording import format_count, format_length, format_moment
@@ -27,7 +26,8 @@ Json = dict[str, Any]
 MOST_CELLS = 100_000_000  # of one question: seconds, not minutes
 MOST_HORIZON = 200  # slices ahead
 MOST_DENSITY = 1e12
-_BRIGHT_PERCENTILE = 99.8  # what the colour scale reaches up to
+_BRIGHT_PERCENTILE = 99.95  # what the colour scale reaches up to
+_HOT_PERCENTILE = 99.5  # what a hot spot has at least, until a person says otherwise
 _SCALE_FROM = 4  # every so many rows and columns are enough to choose a colour scale by
 
 
@@ -94,7 +94,7 @@ def _scale(release: Release) -> Json:
     around = first_slice(release) // 8 * 8
     counts, _ = release.part((slice(around, around + 8), slice(None), slice(None)))
     values = counts[:, ::_SCALE_FROM, ::_SCALE_FROM] if counts.shape[1] > 64 else counts
-    top, hot = (float(np.percentile(values, share)) for share in (_BRIGHT_PERCENTILE, BUSY_PERCENTILE))
+    top, hot = (float(np.percentile(values, share)) for share in (_BRIGHT_PERCENTILE, _HOT_PERCENTILE))
     largest = max(float(counts.max(initial=0.0)), 1e-6)
     return {"top": _round_up(top if top > 0 else largest), "hot": _round_up(hot if hot > 0 else largest)}
 

@@ -20,6 +20,7 @@ from vdr_spark.release.release import Release
 
 ROOM_BYTES = 2_000_000_000
 _CELL_BYTES = 8  # a count and a deviation
+_BREATH_SECONDS = 0.02  # between two blocks that nobody has asked for yet: whoever asks goes first
 _WHOLE = slice(None)
 
 Pair = tuple[Slices, Slices | None]
@@ -32,13 +33,14 @@ class HeldCells:
         self._source, self._grid = source, grid
         self._most = max(1, room_bytes // (SLICES * grid.cells_per_side**2 * _CELL_BYTES))
         self._held: OrderedDict[int, Pair] = OrderedDict()
-        self._lock, self._reading_ahead = threading.Lock(), threading.Lock()
+        # One read at a time: it uses all cores, and who waits for it may find what they want held by then.
+        self._lock, self._reading, self._reading_ahead = threading.Lock(), threading.Lock(), threading.Lock()
 
     def read(self, part: Part) -> Pair:
-        """Return a part: of what is held, if all of it is; of more than there is room for, straight from the source."""
+        """Return a part, of slices that are held from now on; of more than there is room for, from the source."""
         slices = range(*part[0].indices(self._grid.slices))
         blocks = range(slices.start // SLICES, -(-slices.stop // SLICES))
-        if len(blocks) > self._most or (len(blocks) > 1 and not self._holds(blocks)):
+        if len(blocks) > self._most:
             return self._source.read(part)
         pieces = [self._cut(block, slices, part) for block in blocks]
         if len(pieces) == 1:
@@ -54,15 +56,11 @@ class HeldCells:
             return
         try:
             for block in range(blocks):
-                if stop.is_set():
+                if stop.wait(_BREATH_SECONDS):
                     return
                 self._block(block)
         finally:
             self._reading_ahead.release()
-
-    def _holds(self, blocks: range) -> bool:
-        with self._lock:
-            return all(block in self._held for block in blocks)
 
     def _cut(self, block: int, slices: range, part: Part) -> Pair:
         counts, deviation = self._block(block)
@@ -71,10 +69,19 @@ class HeldCells:
         return counts[index], None if deviation is None else deviation[index]
 
     def _block(self, block: int) -> Pair:
+        found = self._find(block)
+        if found is not None:
+            return found
+        with self._reading:
+            return self._find(block) or self._read_block(block)
+
+    def _find(self, block: int) -> Pair | None:
         with self._lock:
             if block in self._held:
                 self._held.move_to_end(block)
-                return self._held[block]
+            return self._held.get(block)
+
+    def _read_block(self, block: int) -> Pair:
         first = block * SLICES
         found = self._source.read((slice(first, min(first + SLICES, self._grid.slices)), _WHOLE, _WHOLE))
         with self._lock:

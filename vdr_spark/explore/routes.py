@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -58,6 +59,7 @@ class Site:
     shelf: Shelf
     guard: Guard
     backdrop: list[Line] | None = None
+    shown: threading.Event = field(default_factory=threading.Event)  # set once a slice was sent
 
     def respond(self, method: str, target: str, headers: Mapping[str, str]) -> Response:
         """Answer a request; `headers` have their names in lower case. It never raises."""
@@ -129,7 +131,9 @@ def _alive(site: Site, given: Parameters) -> Json:
 def _slice(site: Site, given: Parameters) -> bytes:
     release = site.release(given)
     layer, factor = given.one_of("layer", LAYERS), given.whole("factor", 1, 1 << 20)
-    return pack(picture(release, _number(release, given), layer, factor))
+    content = pack(picture(release, _number(release, given), layer, factor))
+    site.shown.set()
+    return content
 
 
 def _box(site: Site, given: Parameters) -> Json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import importlib
 import logging
 import os
 import threading
@@ -10,11 +11,12 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from vdr_spark.errors import EnvironmentProblem, InvalidConfig
+from vdr_spark.errors import EnvironmentProblem, InvalidConfig, VdrError
+from vdr_spark.explore.answers import first_slice
 from vdr_spark.explore.backdrop import read_lines
 from vdr_spark.explore.guard import Guard
 from vdr_spark.explore.routes import Response, Site
-from vdr_spark.explore.shelf import FolderShelf, Shelf, shelf_of
+from vdr_spark.explore.shelf import Shelf, shelf_of
 from vdr_spark.release.release import Release
 
 logger = logging.getLogger(__name__)
@@ -22,6 +24,7 @@ logger = logging.getLogger(__name__)
 HOST = "127.0.0.1"
 _AT_ONCE = 8  # requests that are worked on together; more wait
 _IDLE_SECONDS = 60.0
+_SLOW_TO_IMPORT = ("statsmodels.tsa.forecasting.theta", "scipy.spatial", "scipy.special")
 # Hosted notebooks show pages in a browser that is on another machine than the kernel: its 127.0.0.1 is not ours.
 _HOSTED = ("DATABRICKS_RUNTIME_VERSION", "COLAB_RELEASE_TAG", "JUPYTERHUB_USER", "KAGGLE_KERNEL_RUN_TYPE")
 
@@ -41,6 +44,18 @@ class Explorer:
     def url(self) -> str:
         """Where the page is; whoever has this address, on this machine, can look."""
         return self.guard.address
+
+    def prepare(self) -> None:
+        """Read what the page will ask for first, and import what the first forecast and hot spot would wait for."""
+        try:
+            release = self._shelf.open(self._shelf.first)
+            number = first_slice(release)
+            release.part((slice(number, number + 1), slice(None), slice(None)))
+        except VdrError:
+            return  # the page is told, when it asks
+        self._server.site.shown.wait(_IDLE_SECONDS)  # the first picture goes first
+        for name in _SLOW_TO_IMPORT:
+            importlib.import_module(name)
 
     def wait(self) -> None:
         """Wait until the server is closed."""
@@ -74,9 +89,9 @@ def open_explorer(release: Release, backdrop: Path | None = None) -> Explorer:
             "the explorer listens on 127.0.0.1 of the machine that runs Python, and the browser of a hosted notebook "
             "is on another one; use the report, or `vdr explore` on a machine of your own"
         )
-    shelf = shelf_of(release)
-    _open_first(shelf)
-    return Explorer(shelf, backdrop=backdrop, framed=True)
+    explorer = Explorer(shelf_of(release), backdrop=backdrop, framed=True)
+    threading.Thread(target=explorer.prepare, daemon=True).start()
+    return explorer
 
 
 def may_embed() -> bool:
@@ -92,19 +107,13 @@ def serve(
     opened: Callable[[str], None],
 ) -> None:
     """Serve the page of a release until the process is interrupted; `opened` is told the address."""
-    shelf = shelf_of(release, withdrawn_too)
-    explorer = Explorer(shelf, port, backdrop)
+    explorer = Explorer(shelf_of(release, withdrawn_too), port, backdrop)
     try:
         opened(explorer.url)
-        _open_first(shelf)  # so that the first slices are there by the time the browser asks
+        explorer.prepare()
         explorer.wait()
     finally:
         explorer.close()
-
-
-def _open_first(shelf: Shelf) -> None:
-    if isinstance(shelf, FolderShelf):
-        shelf.open(shelf.first)
 
 
 class _Server(ThreadingHTTPServer):

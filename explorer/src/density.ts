@@ -154,8 +154,20 @@ export class Density {
     gl.uniform1f(this.at("ratio"), ratio);
     gl.uniform1i(this.at("shown"), { count: 0, error: 1, diff: 2 }[frame.shown]);
     gl.uniform1i(this.at("smoothly"), cell < 7 * ratio ? 1 : 0);
+    this.clear();
+    this.onlyTheBox(frame);
     gl.drawArrays(gl.TRIANGLES, 0, 3);
+    gl.disable(gl.SCISSOR_TEST);
     this.drawLines(frame);
+  }
+
+  /** Outside of the release's box there is nothing to work out. */
+  private onlyTheBox(frame: Frame): void {
+    const { left, bottom, pixel } = frame, gl = this.gl;
+    const from = [Math.floor(-left / pixel[0]), Math.floor(-bottom / pixel[1])];
+    const to = [Math.ceil((1 - left) / pixel[0]), Math.ceil((1 - bottom) / pixel[1])];
+    gl.enable(gl.SCISSOR_TEST);
+    gl.scissor(from[0], from[1], Math.max(0, to[0] - from[0]), Math.max(0, to[1] - from[1]));
   }
 
   private drawLines(frame: Frame): void {

@@ -25,6 +25,7 @@ const view: View = {
 let meta: Meta, camera: Camera, density: Density | null = null, gestures: Gestures;
 let shownFrame: { now: Picture } | null = null, series: Series | null = null, seriesOf = "";
 let playing = false, position = 0, lastTick = 0, painted = false, gone = false;
+let sharpness = 1, pace = 20, overlayDue = false;
 let asking: AbortController | null = null, hovered: [number, number] | null = null;
 
 const theme = () => view.theme || (dark.matches ? "dark" : "light");
@@ -117,7 +118,7 @@ function repaint(): void {
 
 function paint(): void {
   if (!density || gone || !meta) return;
-  const ratio = Math.min(devicePixelRatio || 1, 2), t = Math.floor(position), next = (t + 1) % meta.grid.slices;
+  const ratio = Math.min(devicePixelRatio || 1, 2) * (playing ? sharpness : 1), t = Math.floor(position), next = (t + 1) % meta.grid.slices;
   const at = (release: string, number: number, layer: string) => slices.peek(release, number, layer, view.factor);
   const now = at(view.release, t, "count"), spread = at(view.release, t, "deviation"), other = at(view.other, view.otherT, "count");
   if (!now || (view.shown === "error" && !spread) || (view.shown === "diff" && !other)) return;
@@ -130,7 +131,8 @@ function paint(): void {
     pixel: [dx / ratio, dy / ratio], squares: meta.grid.side / view.factor,
   }, ratio);
   shownFrame = { now };
-  drawOverlay(overlay, camera, view, meta, marks);
+  if (!playing || overlayDue) drawOverlay(overlay, camera, view, meta, marks);
+  overlayDue = false;
   if (!painted) {
     painted = true;
     performance.mark("first-picture");
@@ -139,9 +141,16 @@ function paint(): void {
   readout();
 }
 
+/** While it plays, fewer pixels where a machine does not manage 30 frames a second with all of them. */
+function adapt(gap: number): void {
+  pace = 0.8 * pace + 0.2 * Math.min(gap, 200);
+  if (pace > 34 && sharpness > 0.4) { sharpness = Math.max(0.4, sharpness * 0.8); pace = 25; }
+}
+
 function tick(now: number): void {
   if (!playing) return;
-  const passed = Math.min((now - lastTick) / 1000, 0.25) * Number($<HTMLSelectElement>("speed").value);
+  adapt(now - lastTick);
+  const passed = clamp((now - lastTick) / 1000, 0, 0.25) * Number($<HTMLSelectElement>("speed").value);
   lastTick = now;
   const t = Math.floor(position), next = (t + 1) % meta.grid.slices;
   for (let step = 1; step <= AHEAD; step++) {
@@ -152,7 +161,7 @@ function tick(now: number): void {
   if (position >= meta.grid.slices) position = 0;
   if (Math.floor(position) !== view.t) {
     view.t = Math.floor(position);
-    controls();
+    showMoment();
   }
 }
 
@@ -240,16 +249,21 @@ async function copy(kind: "link" | "python" | "sql"): Promise<void> {
 
 // Controls ---------------------------------------------------------------------------------------------------------
 
-function controls(): void {
-  const { grid, release } = meta, start = grid.starts[view.t], end = grid.starts[view.t + 1];
-  const slider = $<HTMLInputElement>("slider");
+function showMoment(): void {
+  const { grid } = meta, start = grid.starts[view.t], end = grid.starts[view.t + 1];
+  const slider = $<HTMLInputElement>("slider"), moment = `${day(start)}, ${clock(start)} to ${clock(end)}`;
   slider.max = String(grid.slices - 1);
   slider.value = String(view.t);
   slider.disabled = grid.slices < 2;
-  const moment = `${day(start)}, ${clock(start)} to ${clock(end)}`;
   slider.setAttribute("aria-valuetext", moment);
   $("moment").firstElementChild!.textContent = day(start);
   $("moment").lastElementChild!.textContent = `${clock(start)} – ${clock(end)} ${grid.zone}`;
+  canvas.setAttribute("aria-label", `Map of released pings, ${moment}`);
+}
+
+function controls(): void {
+  const { grid, release } = meta;
+  showMoment();
   const button = $<HTMLButtonElement>("play");
   button.textContent = playing ? "❚❚" : "▶";
   button.setAttribute("aria-label", playing ? "Stop" : "Play");
@@ -263,10 +277,8 @@ function controls(): void {
   $<HTMLInputElement>("hot").value = String(view.hot);
   $("box-clear").hidden = !view.box;
   document.documentElement.dataset.theme = theme();
-  canvas.setAttribute("aria-label", `Map of released pings, ${moment}`);
   density?.colour(view.shown, theme(), getComputedStyle(document.documentElement).getPropertyValue("--ground").trim());
   legend(meta, view, top(), palette(view.shown, theme()), placeOnScale);
-  document.getElementById("chart-now")?.setAttribute("visibility", "visible");
 }
 
 let hashTimer = 0;
@@ -366,6 +378,7 @@ function tool(name: "box" | "pan"): void {
 }
 
 function moved(): void {
+  overlayDue = true;
   writeHash();
   repaint();
 }
@@ -402,7 +415,7 @@ function begin(): void {
     camera: () => camera,
     moved,
     hovers: (unit) => { hovered = unit; readout(); },
-    drawing: (corners) => { marks.drawing = corners; repaint(); },
+    drawing: (corners) => { marks.drawing = corners; overlayDue = true; repaint(); },
     boxed: ([west, south, east, north]) => {
       const low = camera.place(west, south), high = camera.place(east, north), one = rounded(low.lat, low.lon), two = rounded(high.lat, high.lon);
       const { grid } = meta; // rounding must not push an edge out of the release's box

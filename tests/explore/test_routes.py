@@ -233,7 +233,7 @@ def test_only_released_tables_are_opened(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(deltalake, "DeltaTable", watched)
     for path in ("api/meta", SLICE, f"api/box?release=a-city&t=0&{EDGES}", f"api/lines?release=a-city&t=0&{EDGES}"):
         assert get(shown, path).status == 200
-    assert set(opened) == {"cells", "releases", "withdrawals"} or set(opened) == {"cells", "releases"}
+    assert {"cells", "releases"} <= set(opened) <= {"cells", "releases", "withdrawals"}
 
 
 def test_two_regions_and_another_grid_are_told_apart(tmp_path: Path) -> None:

@@ -63,6 +63,18 @@ def test_two_hosts_in_one_request_are_refused(explorer: Explorer) -> None:
         assert b" 421 " in connection.recv(100)
 
 
+def test_a_connection_does_not_outlive_the_server() -> None:
+    made = Explorer(OneRelease(city()))
+    address = urlsplit(made.url)
+    connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=20)
+    connection.request("GET", f"{address.path}api/meta")
+    assert connection.getresponse().read()
+    made.close()
+    with pytest.raises((http.client.HTTPException, OSError)):  # noqa: PT012
+        connection.request("GET", f"{address.path}api/meta")
+        connection.getresponse()
+
+
 def test_only_loopback_is_listened_on(explorer: Explorer) -> None:
     assert explorer._server.server_address[0] == "127.0.0.1"
 

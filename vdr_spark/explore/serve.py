@@ -64,6 +64,7 @@ class Explorer:
     def close(self) -> None:
         """End the server."""
         self._shelf.close()
+        self._server.closed = True
         self._server.shutdown()
         self._server.server_close()
 
@@ -119,6 +120,7 @@ def serve(
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
+    closed = False  # connections that are open outlive `shutdown`, and must not be answered any more
     site: Site
 
     def __init__(self, address: tuple[str, int]) -> None:
@@ -136,6 +138,9 @@ class _Handler(BaseHTTPRequestHandler):
     server_version, sys_version = "vdr", ""
 
     def _respond(self) -> None:
+        if self.server.closed:
+            self.close_connection = True
+            return
         headers = {name.lower(): value for name, value in self.headers.items()}
         if len(headers) != len(self.headers):
             headers = {}  # two Hosts: which of them is meant, nobody knows

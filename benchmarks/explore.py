@@ -71,7 +71,8 @@ def _arguments() -> argparse.Namespace:
 
 
 def _measure(driver: Any, conf: Path, chromium: str) -> dict[str, float]:
-    cold, figures = [], {}
+    cold: list[float] = []
+    figures: dict[str, float] = {}
     for number in range(COLD_STARTS):
         with _serving(conf) as address:
             browser = driver.chromium.launch(executable_path=chromium, args=FLAGS)

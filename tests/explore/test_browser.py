@@ -33,6 +33,7 @@ CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.whic
 # No graphics card is needed: SwiftShader draws on the processor.
 FLAGS = ["--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader"]
 WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+PATIENCE_SECONDS = 90  # the first forecast imports statsmodels; a busy machine takes its time
 PAINTED = "html[data-painted=yes]"
 OpenPage = Callable[..., Any]
 
@@ -58,6 +59,7 @@ def open_page(chromium: Any) -> Iterator[OpenPage]:
 
     def open_it(address: str, size: dict[str, int] = WIDE, scheme: str = "light", wait: str | None = PAINTED) -> Any:
         context = chromium.new_context(viewport=size, color_scheme=scheme)
+        context.set_default_timeout(PATIENCE_SECONDS * 1000)
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda problem: wrong.append(str(problem)))
@@ -113,7 +115,7 @@ def drag(page: Any, start: tuple[float, float], end: tuple[float, float]) -> Non
 
 def until(page: Any, condition: str) -> None:
     """Wait for a condition; Playwright's own way of waiting is an `eval`, which the page's policy forbids."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while not page.evaluate(condition):
         assert time.monotonic() < deadline, f"never: {condition}"
         page.wait_for_timeout(50)

@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 # Ivy's and pip's progress belong to the set-up; everything after it is quiet.
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help setup demo test test-fast audit-test fault-test engines-test stores-test cluster-test matrix coverage docs settings lint format lock bench-noise bench-collect bench-training bench-memory bench-query bench-slices results wheel clean clean-demo
+.PHONY: help setup demo test test-fast audit-test fault-test engines-test stores-test cluster-test browser-test matrix coverage docs settings lint format lock bench-noise bench-collect bench-training bench-memory bench-query bench-slices bench-explore explorer results wheel clean clean-demo
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,7 +37,7 @@ test: lint ## lint, types and all tests but audits, kills, servers, stores and c
 	@$(PYTEST) --dist loadfile
 
 test-fast: $(READY) ## the tests that need no Spark and train no network (2 minutes)
-	@$(PYTEST) --dist loadfile -m "not spark and not training and not audits and not faults and not engines and not stores and not clusters"
+	@$(PYTEST) --dist loadfile -m "not spark and not training and not audits and not faults and not engines and not stores and not clusters and not browser"
 
 audit-test: $(READY) ## the statistical audit at length: hundreds of whole collect jobs (long; never timed)
 	@$(BIN)/python -m pytest $(AT_LONG) -m audits tests/statistical
@@ -57,13 +57,28 @@ stores-test: $(READY) ## two writers at once over S3 servers on loopback: races,
 cluster-test: $(READY) ## jobs by spark-submit, as documented, on a standalone cluster and on YARN; a worker killed in mid-collect (15 to 30 minutes)
 	@$(BIN)/python -m pytest $(AT_LONG) -m clusters tests/cluster
 
+# Playwright is installed beside the lock: only this and `bench-explore` need it.
+BROWSER_TOOLS := VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --requirement tests/explore/browser-requirements.txt
+
+browser-test: $(READY) ## the explorer's page in Chromium: boxes, play, links, keys, axe-core; needs chromium and npm (5 minutes)
+	@test -n "$$CHROMIUM" || command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
+	  { echo "Chromium is missing. Install it (Debian: apt-get install chromium), or name it: make browser-test CHROMIUM=/path" >&2; exit 1; }
+	@command -v npm >/dev/null || { echo "npm is missing: axe-core, which checks accessibility, comes by it. Install Node.js 20 or newer" >&2; exit 1; }
+	@$(BROWSER_TOOLS)
+	@cd explorer && npm ci --ignore-scripts --silent
+	@$(BIN)/python -m pytest -m browser tests/explore
+
+explorer: ## the explorer's page, anew from explorer/src into vdr_spark/explore/static; needs npm
+	@command -v npm >/dev/null || { echo "npm is missing. Install Node.js 20 or newer" >&2; exit 1; }
+	@cd explorer && npm ci --ignore-scripts --silent && npm run --silent check && npm run --silent build
+
 matrix: $(READY) ## Petastorm's reading under pyarrow 14 to the newest; a release, tests and a kill under Spark 3.5, 4.0 and 4.2 (40 minutes)
 	@$(BIN)/python -m tests.matrix.environments
 	@$(BIN)/python -m tests.matrix.under_spark
 
 # Of this process only: Spark's Python workers and the processes that tests start are not counted.
 coverage: $(READY) ## how much of vdr_spark the fast tests run, line by line in htmlcov/
-	@$(PYTEST) --dist loadfile -m "not spark and not training and not audits and not faults and not engines and not stores and not clusters" \
+	@$(PYTEST) --dist loadfile -m "not spark and not training and not audits and not faults and not engines and not stores and not clusters and not browser" \
 	  --cov=vdr_spark --cov-report=term:skip-covered --cov-report=html --durations=0 --durations-min=60
 
 docs: $(READY) ## the documentation, with an API reference made from docstrings, into site/
@@ -105,6 +120,10 @@ bench-query: $(READY) ## publishing and asking a release of 576 x 576 x 96 cells
 
 bench-slices: $(READY) ## what noise and storing it cost per cell, as bytes and as lists of numbers (2 minutes)
 	@$(BIN)/python benchmarks/slices.py
+
+bench-explore: $(READY) ## the explorer in Chromium at 576 x 576 x 96 cells: first picture, frames a second, a dragged box (5 minutes)
+	@$(BROWSER_TOOLS)
+	@$(BIN)/python benchmarks/explore.py
 
 results: $(READY) ## the tables of docs/results.md, anew from benchmarks/records
 	@$(BIN)/python -m vdr_spark.experiments.results benchmarks/records docs/results.md

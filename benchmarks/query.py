@@ -63,8 +63,8 @@ def main() -> None:
     arguments = _arguments()
     spark = spark_session()
     with tempfile.TemporaryDirectory(prefix="vdr-query-") as folder:
-        conf, release = _prepare(Path(folder), arguments.cells, arguments.slices)
-        figures: dict[str, float] = {"publish_s": _publish(spark, release)}
+        conf, release = prepare(Path(folder), arguments.cells, arguments.slices)
+        figures: dict[str, float] = {"publish_s": publish_city(spark, release)}
         files = list_files(str(release.plan.output.table("cells")), release_id=release.release_id)
         question, grid = _question(release.grid), release.grid
         figures["table_mb"] = sum(Path(file).stat().st_size for file in files) / 1e6
@@ -84,7 +84,7 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _prepare(folder: Path, cells: int, slices: int) -> tuple[Path, ReleasePlan]:
+def prepare(folder: Path, cells: int, slices: int) -> tuple[Path, ReleasePlan]:
     """Write a configuration and what the stages before `publish` would leave."""
     conf = folder / "conf.yaml"
     settings = {
@@ -124,7 +124,7 @@ def _city(grid: Grid) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
     return counts * np.float32(TOTAL / counts.sum(dtype=np.float64))
 
 
-def _publish(spark: SparkSession, release: ReleasePlan) -> float:
+def publish_city(spark: SparkSession, release: ReleasePlan) -> float:
     spent = Entry(
         sequence=3,
         dataset="nobody",

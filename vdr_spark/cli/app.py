@@ -118,6 +118,29 @@ def draw(
 
 
 @app.command()
+def explore(
+    conf: Conf,
+    region: RegionName = None,
+    release_id: query.ReleaseId = None,
+    port: Annotated[
+        int, typer.Option(metavar="N", help="Where to listen on 127.0.0.1. Default: any that is free.")
+    ] = 0,
+    backdrop: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.geojson", help="Coast, streets, borders of your own behind the density."),
+    ] = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, and open nothing.")] = False,
+    withdrawn_too: WithdrawnToo = False,
+    overrides: Overrides = None,
+) -> None:
+    """Show a published release on a page of this machine: maps, boxes, hot spots. From its tables alone."""
+    from vdr_spark.cli import explore as command
+
+    config = open_config(conf, overrides)
+    command.run(config, region, release_id, withdrawn_too, port, backdrop, not no_browser)
+
+
+@app.command()
 def export(
     conf: Conf,
     format: Annotated[

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from pyspark.sql import SparkSession
 
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.denoise.networks.checkpoint import read_training_log
+from vdr_spark.denoise.networks.training_log import read_training_log
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.evaluate.pictures import save_codes, save_evaluation
 from vdr_spark.evaluate.stage import Evaluation, evaluate

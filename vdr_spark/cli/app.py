@@ -118,6 +118,33 @@ def draw(
 
 
 @app.command()
+def report(
+    conf: Conf,
+    region: RegionName = None,
+    release_id: query.ReleaseId = None,
+    to: Annotated[
+        Path | None,
+        typer.Option("--to", metavar="PATH", help="The file to write. Default: in `reports` of the output."),
+    ] = None,
+    withdrawn_too: WithdrawnToo = False,
+    reads_the_truth: Annotated[
+        bool,
+        typer.Option(
+            "--reads-the-truth", help="Of generated pings: also true, noisy and released side by side. NOT private."
+        ),
+    ] = False,
+    overrides: Overrides = None,
+) -> None:
+    """Write a report on a published release as one HTML file: promise, budget, maps, accuracy, hot spots, use.
+
+    From released tables and the ledger alone. It fetches nothing, runs nothing, and prints well.
+    """
+    from vdr_spark.cli import report as command
+
+    command.run(open_config(conf, overrides), conf, region, release_id, to, withdrawn_too, reads_the_truth)
+
+
+@app.command()
 def export(
     conf: Conf,
     format: Annotated[

@@ -37,7 +37,7 @@ test: lint ## lint, types and all tests but audits, kills, servers, stores and c
 	@$(PYTEST) --dist loadfile
 
 test-fast: $(READY) ## the tests that need no Spark and train no network (2 minutes)
-	@$(PYTEST) --dist loadfile -m "not spark and not training and not audits and not faults and not engines and not stores and not clusters"
+	@$(PYTEST) --dist loadfile -m "not spark and not training and not audits and not faults and not engines and not stores and not clusters and not browser"
 
 audit-test: $(READY) ## the statistical audit at length: hundreds of whole collect jobs (long; never timed)
 	@$(BIN)/python -m pytest $(AT_LONG) -m audits tests/statistical
@@ -63,7 +63,7 @@ matrix: $(READY) ## Petastorm's reading under pyarrow 14 to the newest; a releas
 
 # Of this process only: Spark's Python workers and the processes that tests start are not counted.
 coverage: $(READY) ## how much of vdr_spark the fast tests run, line by line in htmlcov/
-	@$(PYTEST) --dist loadfile -m "not spark and not training and not audits and not faults and not engines and not stores and not clusters" \
+	@$(PYTEST) --dist loadfile -m "not spark and not training and not audits and not faults and not engines and not stores and not clusters and not browser" \
 	  --cov=vdr_spark --cov-report=term:skip-covered --cov-report=html --durations=0 --durations-min=60
 
 docs: $(READY) ## the documentation, with an API reference made from docstrings, into site/

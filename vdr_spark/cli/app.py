@@ -108,13 +108,16 @@ def draw(
     conf: Conf,
     region: RegionName = None,
     release_id: query.ReleaseId = None,
+    moving: Annotated[
+        bool, typer.Option("--moving", help="Also the busiest day as a moving picture, day.webp.")
+    ] = False,
     withdrawn_too: WithdrawnToo = False,
     overrides: Overrides = None,
 ) -> None:
     """Draw maps of a published release, from its tables alone: a few slices, a day, the whole period, the error."""
     from vdr_spark.cli import draw as command
 
-    command.run(open_config(conf, overrides), region, release_id, withdrawn_too)
+    command.run(open_config(conf, overrides), region, release_id, withdrawn_too, moving)
 
 
 @app.command()
@@ -210,7 +213,7 @@ def demo(conf: Conf, overrides: Overrides = None) -> None:
     """Generate a city and release it, end to end; then ask it questions and compare it with its truth."""
     from vdr_spark.cli import demo as command
 
-    command.run(open_config(conf, overrides))
+    command.run(open_config(conf, overrides), conf)
 
 
 @app.command()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from vdr_spark.errors import InvalidQuery
 from vdr_spark.grid import Grid
 from vdr_spark.query.wording import format_moment
-from vdr_spark.report.canvas import FAINT, INK, new_figure, put_title, render, save
+from vdr_spark.report.canvas import FAINT, INK, Picture, new_figure, put_title, render, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,6 +64,23 @@ def render_sum(release: Release) -> bytes:
         figure, [("All slices added up", release.counts.sum(axis=0, dtype=np.float64))], release.grid, columns=1
     )
     return render(figure, protected=release.protected, withdrawn=release.withdrawal is not None)
+
+
+def map_of_slice(release: Release, when: datetime | int | None) -> Picture:
+    """Return a map of one slice, by its number or a moment in it, or without one of all slices added up."""
+    if when is None:
+        return Picture(render_sum(release), "All slices added up")
+    number = release.grid.slice_of(when.astimezone(UTC)) if isinstance(when, datetime) else when
+    if not 0 <= number < release.grid.slices:
+        start, end = (format_moment(moment, release.zone) for moment in (release.grid.start, release.grid.end))
+        raise InvalidQuery(
+            f"map: the slice must be a number from 0 to {release.grid.slices - 1}, or a moment from {start} to {end}, "
+            f"not {when}; choose one inside"
+        )
+    title = f"{release.grid.slice_start(number).astimezone(release.zone):%a %Y-%m-%d %H:%M}, {release.zone.key}"
+    figure = new_figure(5.0, 4.4)
+    plot_panels(figure, [(title, release.counts[number])], release.grid, columns=1)
+    return Picture(render(figure, protected=release.protected, withdrawn=release.withdrawal is not None), title)
 
 
 def slices_of(grid: Grid, day: date, zone: ZoneInfo) -> list[int]:

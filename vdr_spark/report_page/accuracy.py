@@ -79,16 +79,18 @@ def measure(digest: Digest) -> Accuracy | None:
     by_density: dict[str, list[tuple[float, float]]] = {}
     by_side: dict[str, list[tuple[int, float]]] = {}
     told, of_slice = 0.0, None
+    whole, errors = digest.release.grid.cells_per_side, digest.release.sum_errors
+    scaled = errors is not None and errors.total is not None  # all of it together is N, which is no question of noise
     for name, whole_period in _KINDS if digest.release.grid.slices > 1 else _KINDS[:1]:
         by_side[name] = []
-        for side in _sides(digest.release.grid.cells_per_side):
+        for side in _sides(whole):
             some = squares(digest, side, whole_period=whole_period)
             error = some.error()
             if side == 1:
                 by_density[name] = _by_density(some)
             if side == 1 and not whole_period:
                 told = float(np.mean(some.counts >= 2 * some.deviations))
-            if error is not None:
+            if error is not None and not (whole_period and side == whole and scaled):
                 by_side[name].append((side, error))
                 of_slice = of_slice if whole_period else error  # of the last side, which is all of it
     return Accuracy(by_density, by_side, told, of_slice)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 _MOST_ENTRIES = 40  # of the book: a series of years has hundreds, and `vdr budget history` has them all
 _WORDS = {
-    State.GRANTED: "granted by people",
-    State.CAPPED: "limited by people",
+    State.GRANTED: "granted",
+    State.CAPPED: "limited",
     State.RESERVED: "reserved",
     State.SPENT: "spent",
     State.REFUSED: "refused",

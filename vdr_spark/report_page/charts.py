@@ -10,7 +10,7 @@ from vdr_spark.report_page.markup import Markup, element, join
 
 # So narrow that the figures on the axes can still be read on a telephone.
 WIDTH, HEIGHT = 460, 250
-_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 10, 12, 40
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 22, 12, 40
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,9 @@ TrainingLog = Sequence[Mapping[str, float]]
 """One record for each epoch."""
 
 
+_USELESS = 3.0  # times the count: an error bar beyond that is not drawn, as it says nothing but that nothing is known
+
+
 def accuracy_section(release: Release, accuracy: Accuracy | None, picture: Markup | None) -> Markup:
     """Return error bars by density and by size, as the release itself knows them, and a map of them."""
     if accuracy is None:
@@ -35,14 +38,15 @@ def accuracy_section(release: Release, accuracy: Accuracy | None, picture: Marku
     charts = element(
         "div", _density_chart(accuracy.by_density), _side_chart(release, accuracy.by_side), class_="charts"
     )
-    figures = _side_table(release, accuracy.by_side)
-    return section("accuracy", "How accurate it is", words, charts, figures, picture or "")
+    figures = element("div", _side_table(release, accuracy.by_side), picture or "", class_="charts")
+    return section("accuracy", "How accurate it is", words, charts, figures)
 
 
 def _density_chart(curves: Mapping[str, Sequence[tuple[float, float]]]) -> Markup:
+    curves = {name: [(pings, error) for pings, error in points if error < _USELESS] for name, points in curves.items()}
     lines = [Line(name, tuple(points)) for name, points in curves.items() if points]
     if not lines:
-        return paragraph("No cell holds enough pings to say how its error depends on its density.")
+        return paragraph("No single cell is busy enough to be known: ask for boxes.")
     x = log_axis([pings for line in lines for pings, _ in line.points], "released pings of a cell")
     y = log_axis(
         [error for line in lines for _, error in line.points], "error bar of a cell, of its count", percent=True
@@ -71,19 +75,14 @@ def _side_chart(release: Release, curves: Mapping[str, Sequence[tuple[int, float
 
 
 def _side_table(release: Release, curves: Mapping[str, Sequence[tuple[int, float]]]) -> Markup:
-    by_side = {name: dict(points) for name, points in curves.items()}
+    by_side, metres = {name: dict(points) for name, points in curves.items()}, _cell_side(release)
     sides = sorted({side for points in by_side.values() for side in points})
-    metres = _cell_side(release)
     rows = (
-        [
-            f"{format_length(side * metres)} ({side} x {side} cells)",
-            *(_percent(of.get(side)) for of in by_side.values()),
-        ]
+        [format_length(side * metres), f"{side} x {side}", *(_percent(of.get(side)) for of in by_side.values())]
         for side in sides
     )
-    return table(
-        ["square box", *by_side], rows, "Error bar of a box in percent of its count, median over pings", len(by_side)
-    )
+    caption = "Error bar of a square box in percent of its count, median over pings"
+    return table(["side", "cells", *by_side], rows, caption, len(by_side) + 1)
 
 
 def _cell_side(release: Release) -> float:
@@ -93,7 +92,7 @@ def _cell_side(release: Release) -> float:
 
 def _percent(error: float | None) -> str:
     if error is None:
-        return ""
+        return "is N"
     return f"{100 * error:.2g} %" if error < 1 else "over 100 %"
 
 
@@ -106,7 +105,7 @@ def hotspot_section(places: Sequence[Place]) -> Markup:
             number,
             f"{place.lat:.4f}, {place.lon:.4f}",
             _count(place.pings.count, place.pings.deviation),
-            f"{place.busiest:%a %H:%M}",
+            f"{place.busiest:%a %d %b %H:%M}",
             format_count(place.busiest_pings),
         ]
         for number, place in enumerate(places, start=1)

@@ -18,7 +18,7 @@ from vdr_spark.report_page.digest import Digest
 from vdr_spark.report_page.hotspots import Place
 from vdr_spark.report_page.maps import Mark, Scale, map_figure, map_row
 from vdr_spark.report_page.markup import Markup, element, join, paragraph, section
-from vdr_spark.report_page.png import CIVIDIS, shrink
+from vdr_spark.report_page.png import CIVIDIS_REVERSED, shrink
 
 # Pixels along each side at most, by how many maps there are: all of them stay below 5 MB at the paper's size.
 _LARGE, _MEDIUM, _SMALL = 576, 288, 192
@@ -98,11 +98,14 @@ def error_map(digest: Digest) -> Markup | None:
         slices = np.full(counts.size, float(grid.slices))
         own = release.sum_errors.variance(slices.copy(), slices, counts.ravel(), own.ravel()).reshape(counts.shape)
     relative = (100 * np.sqrt(own) / np.maximum(counts, 1e-9)).clip(0, 100)
-    layer, scale = shrink(relative, _MEDIUM), Scale(100.0, CIVIDIS)
-    alt = "Map of the relative error: dark where counts are reliable, bright where they cannot be told from zero."
-    caption = "Error bar of a cell over the whole period, in percent of its count. Bright: do not trust single cells."
-    figure = element("div", map_figure(layer, scale, grid, caption, alt, ruler=True), class_="maps one")
-    return join([figure, scale.legend("± percent of the count")])
+    layer, scale = shrink(relative, _MEDIUM), Scale(100.0, CIVIDIS_REVERSED, straight=True)
+    alt = "Map of the relative error: bright where counts are reliable, dark where they cannot be told from zero."
+    caption = (
+        "Error bar of a cell over the whole period, in percent of its count. Bright: can be trusted. Dark: ask for "
+        "larger boxes."
+    )
+    figure = map_figure(layer, scale, grid, caption, alt, ruler=True)
+    return element("div", figure, scale.legend("± percent of the count"), class_="one")
 
 
 def name_slice(release: Release, number: int) -> str:

@@ -19,10 +19,11 @@ _STRAIGHT = 25  # the scale is straight up to this part of its end, and like a l
 
 @dataclass(frozen=True)
 class Scale:
-    """From nothing to `end` pings per cell, in the colours of a scale."""
+    """From nothing to `end` pings per cell, in the colours of a scale; bent like a logarithm unless it is straight."""
 
     end: float
     colours: str = INFERNO
+    straight: bool = False
 
     @classmethod
     def over(cls, layers: Sequence[NDArray[Any]], colours: str = INFERNO) -> Scale:
@@ -31,6 +32,8 @@ class Scale:
 
     def position(self, values: Any) -> NDArray[np.float64]:
         """Return where values lie on the scale, from 0 to 1; what is below nothing lies at 0."""
+        if self.straight:
+            return (np.asarray(values, dtype=np.float64) / self.end).clip(0, 1)
         width = self.end / _STRAIGHT
         at: NDArray[np.float64] = np.arcsinh(np.asarray(values, dtype=np.float64) / width) / np.arcsinh(_STRAIGHT)
         return at.clip(0, 1)
@@ -56,6 +59,8 @@ class Scale:
         )
 
     def _ticks(self) -> list[float]:
+        if self.straight:
+            return [self.end * quarter / 4 for quarter in range(5)]
         decades = [step * 10.0**power for power in range(-4, 10) for step in (1, 3)]
         return [0.0, *(tick for tick in decades if self.end / 30 <= tick <= self.end)]
 
@@ -110,7 +115,7 @@ def _columns(panels: int) -> tuple[int, int]:
     """Return in how many columns so many maps stand, on a wide screen or paper and on a telephone."""
     if panels <= 7:
         return max(2, panels), min(panels, 3) if panels != 4 else 2
-    return (4, 4) if panels <= 12 else (8, 4)
+    return (4, 2) if panels <= 12 else (8, 4)
 
 
 def _ruler(grid: Grid) -> Markup:

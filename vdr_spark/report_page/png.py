@@ -20,6 +20,7 @@ CIVIDIS = (
     "00224e 002b62 083370 243c6e 35456c 434e6c 4f576c 5b606e 666970 727274 7d7c78 888578 948e77 a19975 aea371 bcae6c "
     "c8b866 d6c35d e5cf52 f3db42 fee838"
 )
+CIVIDIS_REVERSED = " ".join(reversed(CIVIDIS.split()))
 LEVELS = 96  # colours that are used of a scale: an eye tells no more apart, and files are a third smaller than with 256
 
 

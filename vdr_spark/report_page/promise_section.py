@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from datetime import UTC
 from typing import Any
 
 from vdr_spark.epsilon import GOOD_PRACTICE, NO_PROTECTION, WEAK
@@ -75,15 +76,20 @@ def facts(release: Release) -> Markup:
     fields = [
         ("Dataset", release.dataset),
         *([("Region", release.region)] if release.region else []),
-        ("Period", f"{format_moment(grid.start, release.zone)} to {format_moment(grid.end, release.zone)}"),
+        ("Period", _period(release)),
         ("Cells", f"{grid.cells_per_side} x {grid.cells_per_side} of {width:.0f} m x {height:.0f} m"),
         ("Area", format_box(grid.box)),
         ("Slices", f"{grid.slices} of {_duration(grid.slice_seconds)}"),
         ("Kept of a user", describe_bound(release.k, release.statement)),
         ("Denoiser", release.model),
-        ("Published", format_moment(release.created, release.zone)),
+        ("Published", format_moment(release.created, UTC)),
     ]  # fmt: skip
     return definitions(fields)
+
+
+def _period(release: Release) -> str:
+    start, end = (moment.astimezone(release.zone) for moment in (release.grid.start, release.grid.end))
+    return f"{start:%a %Y-%m-%d %H:%M} to {end:%a %Y-%m-%d %H:%M}, {release.zone.key}"
 
 
 def statement_section(release: Release) -> Markup:

@@ -88,7 +88,7 @@ def map_figure(
     over = join([*([_ruler(grid)] if ruler else []), *(_mark(mark) for mark in marks)])
     plate = element(
         "div",
-        element("img", src=scale.picture(layer), alt=alt, loading="lazy"),
+        element("img", src=scale.picture(layer), alt=alt),
         over,
         class_="plate",
         style=f"aspect-ratio:{width:.4f}/{height:.4f}",

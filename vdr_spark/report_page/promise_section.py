@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC
 from typing import Any
 
-from vdr_spark.epsilon import GOOD_PRACTICE, NO_PROTECTION, WEAK
+from vdr_spark.epsilon import GOOD_PRACTICE, NO_PROTECTION, WEAK, format_delta
 from vdr_spark.promise import Promise
 from vdr_spark.query.wording import format_box, format_moment
 from vdr_spark.release.release import Release, describe_bound
@@ -49,13 +49,15 @@ def _odds(release: Release) -> Markup:
     """Return what the factor means to a person who wonders about somebody."""
     promise = release.promise
     odds = f"{math.exp(promise.epsilon):,.3g} to 1" if promise.epsilon < 50 else "as good as certain"
+    chance = "" if promise.delta is None else f" (but for chances of the size of {format_delta(promise.delta)})"
     return join(
         [
             "In plain words: whoever held it for even odds that one particular person is in the data may, after seeing "
             "everything on this page and everything else there is, be sure of it at up to ",
             element("b", odds),
-            ". That is an upper bound, against somebody who knows all other people's pings; others learn less. No "
-            "count here is exact, and small ones say little or nothing: that is how one person stays hidden.",
+            f"{chance}. That is an upper bound, against somebody who knows all other people's pings; others are likely "
+            "to learn less. No cell here is exact, and small counts say little or nothing: that is how one person "
+            "stays hidden.",
         ]
     )
 

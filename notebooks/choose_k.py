@@ -2,10 +2,10 @@
 # MAGIC %md
 # MAGIC # Compare releases, and choose k
 # MAGIC
-# MAGIC Of every user at most *k* pings are counted. A small k loses the pings of busy users, a large one needs more noise,
-# MAGIC k/ε in every cell. Which is better depends on who the users are, and on how large the boxes are that people will
-# MAGIC ask about. **Every k that is tried on real pings is a draw of its own, and is paid for.** So try it where it costs
-# MAGIC nothing: on a generated city of the same size, as here. Then release once.
+# MAGIC Of every user at most *k* pings are counted. A small k loses the pings of busy users, a large one needs more
+# MAGIC noise, k/ε in every cell. Which is better depends on who the users are, and on how large the boxes are that
+# MAGIC people will ask about. **Every k that is tried on real pings is a draw of its own, and is paid for.** So try it
+# MAGIC where it costs nothing: on a generated city of the same size, as here. Then release once.
 # MAGIC
 # MAGIC From the repository's root, after `make demo`: `python notebooks/choose_k.py`. On Databricks say in the widgets
 # MAGIC where the configuration and its pings are.
@@ -29,6 +29,7 @@ def parameter(name: str, default: str) -> str:
 
 conf = parameter("conf", "conf/demo.yaml")
 output = parameter("output", "out/choose_k")
+epsilon = Publisher.from_yaml(conf).config.privacy.epsilon
 ks = [int(k) for k in parameter("k", "20,160").split(",")]
 
 # COMMAND ----------
@@ -42,7 +43,7 @@ ks = [int(k) for k in parameter("k", "20,160").split(",")]
 
 def publisher_of(k: int) -> Publisher:
     """Return the demo's configuration with another k, in a folder and a ledger of its own."""
-    alike = ["name=choose-k", "dataset=choose-k", f"output={output}", f"privacy.budget={6 * len(ks)}"]
+    alike = ["name=choose-k", "dataset=choose-k", f"output={output}", f"privacy.budget={epsilon * len(ks)}"]
     return Publisher.from_yaml(conf, *alike, f"privacy.k={k}", "denoise.model=ridge")
 
 
@@ -98,7 +99,7 @@ for side in sides:
 
 # MAGIC %md
 # MAGIC ## How they look
-# MAGIC The busiest slice of each. A release shows itself, too: `releases[160]`, or all of it by `releases[160].report()`.
+# MAGIC The busiest slice of each. A release shows itself, too, and all of it by `release.report()`.
 
 # COMMAND ----------
 
@@ -111,6 +112,6 @@ maps[ks[-1]]
 
 # MAGIC %md
 # MAGIC ## What to do with it
-# MAGIC Take the k with the smaller errors *at the sizes that will be asked*, and write it into the configuration. What a
-# MAGIC generated city cannot tell is how your users are: `vdr check` looks at them, for the operator only, and is not
+# MAGIC Take the k with the smaller errors *at the sizes that will be asked*, and write it into the configuration. What
+# MAGIC a generated city cannot tell is how your users are: `vdr check` looks at them, for the operator only, and is not
 # MAGIC private.

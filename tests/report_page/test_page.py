@@ -90,7 +90,7 @@ def test_names_are_text_and_never_markup() -> None:
 def test_what_protects_nobody_says_so_first(page_of: PageOf) -> None:
     page = page_of(protected=False)
     body = page.split("<body")[1]
-    assert body.startswith(' class="alarmed"><div class="bands" role="alert"><p>UNPROTECTED')
+    assert body.startswith(' class="banded alarmed"><div class="bands" role="alert"><p>UNPROTECTED')
     assert "promises nothing to anybody" in page
     assert "changes the probability" not in page
     assert "position: sticky" in page  # and stays on the screen

@@ -52,7 +52,7 @@ def report_page(contents: Contents) -> str:
     ]
     sections = [part for part in parts if part is not None]
     main = element("main", _head(digest, places), _contents_list(sections), *sections, _foot(release))
-    body = element("body", _bands(contents), main, class_=_state(release))
+    body = element("body", _bands(contents), main, class_=_state(contents))
     return f'<!doctype html>\n<html lang="en">{_document_head(release)}{body}</html>\n'
 
 
@@ -69,8 +69,12 @@ def _document_head(release: Release) -> Markup:
     )
 
 
-def _state(release: Release) -> str | None:
-    return "alarmed" if not release.protected or release.withdrawal is not None else None
+def _state(contents: Contents) -> str | None:
+    """Return how the page is marked: what has bands, and among it what should not be used."""
+    release = contents.release
+    if not release.protected or release.withdrawal is not None:
+        return "banded alarmed"
+    return None if contents.truth is None else "banded"
 
 
 def _bands(contents: Contents) -> Markup:

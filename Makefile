@@ -60,13 +60,13 @@ cluster-test: $(READY) ## jobs by spark-submit, as documented, on a standalone c
 # Playwright is installed beside the lock: only this and `bench-explore` need it.
 BROWSER_TOOLS := VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --requirement tests/explore/browser-requirements.txt
 
-browser-test: $(READY) ## the explorer's page in Chromium: boxes, play, links, keys, axe-core; needs chromium and npm (5 minutes)
+browser-test: $(READY) ## the explorer and the report in Chromium: boxes, play, links, keys, axe-core; needs chromium and npm (5 minutes)
 	@test -n "$$CHROMIUM" || command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
 	  { echo "Chromium is missing. Install it (Debian: apt-get install chromium), or name it: make browser-test CHROMIUM=/path" >&2; exit 1; }
 	@command -v npm >/dev/null || { echo "npm is missing: axe-core, which checks accessibility, comes by it. Install Node.js 20 or newer" >&2; exit 1; }
 	@$(BROWSER_TOOLS)
 	@cd explorer && npm ci --ignore-scripts --silent
-	@$(BIN)/python -m pytest -m browser tests/explore
+	@$(BIN)/python -m pytest -m browser tests/explore tests/browser
 
 explorer: ## the explorer's page, anew from explorer/src into vdr_spark/explore/static; needs npm
 	@command -v npm >/dev/null || { echo "npm is missing. Install Node.js 20 or newer" >&2; exit 1; }

@@ -35,6 +35,7 @@ from vdr_spark.plan import ReleasePlan, make_plan
 from vdr_spark.privacy.accounting import Entry, State
 from vdr_spark.refine import round_as_told
 from vdr_spark.release.publish import publish
+from vdr_spark.report_page import Contents, report_page
 from vdr_spark.signal import Signal
 from vdr_spark.storage.delta_files import list_files
 from vdr_spark.storage.files import write_json
@@ -72,6 +73,7 @@ def main() -> None:
         figures |= _ask_engines(spark, files, question, release)
         figures["cold_cli_s"] = min(_cold_command_line(conf, grid, question) for _ in range(3))
         figures |= _ask_in_python(release)
+        figures |= _report(release)
     for name, value in figures.items():
         print(f"{name:20} {value:12.4g}")
     print(json.dumps(figures))
@@ -224,6 +226,13 @@ def _cold_command_line(conf: Path, grid: Grid, question: Question) -> float:
     seconds = time.perf_counter() - began
     assert "pings" in said.stdout, said
     return seconds
+
+
+def _report(release: ReleasePlan) -> dict[str, float]:
+    """Return how long the report takes, from the tables on, and how large it is."""
+    began = time.perf_counter()
+    page = report_page(Contents(read_release(release.plan.output.root, release.release_id)))
+    return {"report_s": time.perf_counter() - began, "report_mb": len(page.encode()) / 1e6}
 
 
 def _ask_in_python(release: ReleasePlan) -> dict[str, float]:

@@ -90,6 +90,45 @@ spark.sql("""
 # COMMAND ----------
 
 # MAGIC %md
+# MAGIC ## A map
+# MAGIC Rows and columns are numbered from the south-west, so that a sum by `y` and `x` is a picture.
+
+# COMMAND ----------
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.colors import AsinhNorm
+
+sums = spark.sql("SELECT y, x, sum(count) AS pings FROM released_cells GROUP BY y, x").collect()
+side = 1 + max(row.y for row in sums)
+city = np.zeros((side, side))
+for row in sums:
+    city[row.y, row.x] = row.pings
+figure, axes = plt.subplots(figsize=(6, 5))
+bend = AsinhNorm(linear_width=max(city.max() / 100, 1e-9), vmin=0)  # like a logarithm, but straight around zero
+picture = axes.imshow(city, origin="lower", cmap="inferno", norm=bend)
+axes.set_axis_off()
+axes.set_title(f"{city.sum():,.0f} pings of release {chosen}", loc="left", fontsize=9)
+figure.colorbar(picture, label="pings per cell")
+figure
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## A day
+# MAGIC The mean of slices by the hour at which they begin, in UTC.
+
+# COMMAND ----------
+
+spark.sql("""
+    SELECT hour(slice_start) AS hour, round(avg(pings)) AS pings
+    FROM (SELECT slice_start, sum(count) AS pings FROM released_cells GROUP BY slice_start)
+    GROUP BY hour ORDER BY hour
+""").show()
+
+# COMMAND ----------
+
+# MAGIC %md
 # MAGIC ## What was promised
 # MAGIC The statement of the release, as JSON.
 

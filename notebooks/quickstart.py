@@ -58,6 +58,26 @@ release
 # COMMAND ----------
 
 # MAGIC %md
+# MAGIC ## A look at it
+# MAGIC A map of one slice, by its number or a moment. Then the report: promise, budget, maps, accuracy, hot spots, from
+# MAGIC the released tables and the ledger alone. `report.save("report.html")` writes it as one file, for those who
+# MAGIC approve it. On a machine of your own, `release.explore()` is a page to play with.
+
+# COMMAND ----------
+
+noon = release.map(release.grid.slices // 2)
+print(noon)
+noon
+
+# COMMAND ----------
+
+report = publisher.report()
+print(report)
+report
+
+# COMMAND ----------
+
+# MAGIC %md
 # MAGIC ## Questions in Python
 
 # COMMAND ----------

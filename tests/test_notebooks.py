@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from tests.conftest import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.py"))
-QUICKSTART, ANALYSTS = ROOT / "notebooks/quickstart.py", ROOT / "notebooks/analysts.py"
+QUICKSTART, ANALYSTS, CHOOSE_K = (ROOT / f"notebooks/{name}.py" for name in ("quickstart", "analysts", "choose_k"))
 
 
 class Widgets:
@@ -39,7 +39,10 @@ def test_it_is_in_the_source_format_of_databricks(notebook: Path) -> None:
 def test_quickstart_without_widgets(capsys: pytest.CaptureFixture[str]) -> None:
     runpy.run_path(str(QUICKSTART))
     printed = capsys.readouterr().out
+    words_of_reports = ("ShownReport(release_id='demo-", "Picture(title='Wed 2020-01-08 00:00, America/Chicago')")
     for words in ("Who is protected", "16 slices of 24 x 24", "nearest hot spot", "the Theta method", "slice_start"):
+        assert words in printed
+    for words in words_of_reports:
         assert words in printed
 
 
@@ -57,10 +60,23 @@ def test_quickstart_with_widgets(in_demo_folder: Path, capsys: pytest.CaptureFix
 
 @pytest.mark.usefixtures("in_demo_folder")
 def test_analysts_without_widgets(capsys: pytest.CaptureFixture[str]) -> None:
-    runpy.run_path(str(ANALYSTS))
+    left = runpy.run_path(str(ANALYSTS))
     printed = capsys.readouterr().out
     for words in ("estimated_rmse", "slice_start", "| pings", "statement"):
         assert words in printed or words.replace(" ", "") in printed
+    assert left["city"].shape == (24, 24)
+    assert left["city"].sum() == pytest.approx(60_000, rel=0.01)
+
+
+@pytest.mark.usefixtures("in_demo_folder")
+def test_a_choice_of_k(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each k is a draw of its own, and is paid for; the releases are compared at several sizes of boxes."""
+    left = runpy.run_path(str(CHOOSE_K), init_globals={"dbutils": Dbutils(k="5,40")})
+    printed = capsys.readouterr().out
+    assert "granted epsilon 12, reserved or spent 12, remaining 0" in printed
+    assert [release.k for release in left["releases"].values()] == [5, 40]
+    assert printed.count("%") == 2 * len(left["sides"])
+    assert Path("out/choose_k/pictures/k5.png").read_bytes() != Path("out/choose_k/pictures/k40.png").read_bytes()
 
 
 def test_analysts_with_widgets_and_tables_by_name(

@@ -22,6 +22,7 @@ The way of a release, and the rooms that it passes:
     check               do the pings fit the configuration? for the operator, not private
     audit               does what was promised agree with what is there?
     evaluate, report    errors against a known truth; pictures
+    report_page         a release as one page to look at, to print, to sign
     pipeline            the stages in order, each resumable; `publisher` is the façade over all of it
     storage, spark      places, files, locks and tables; the session
 """

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from pyspark.sql import SparkSession
 
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.denoise.networks.checkpoint import read_training_log
+from vdr_spark.denoise.networks.training_log import read_training_log
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.evaluate.pictures import save_codes, save_evaluation
 from vdr_spark.evaluate.stage import Evaluation, evaluate
@@ -21,7 +21,8 @@ from vdr_spark.query import Forecast
 from vdr_spark.release.release import Release
 from vdr_spark.release.views import read_by_spark
 from vdr_spark.report import plot_day, plot_forecast, plot_training
-from vdr_spark.storage.files import write_json
+from vdr_spark.report_page import gather, report_page
+from vdr_spark.storage.files import write_json, write_text
 
 
 def run_demo(spark: SparkSession, config: ReleaseConfig, progress: Progress) -> tuple[Evaluation, dict[str, Any]]:
@@ -45,7 +46,10 @@ def run_demo(spark: SparkSession, config: ReleaseConfig, progress: Progress) -> 
     ahead = release.forecast(_centre(release), horizon=8)
     with progress.task("pictures", None):
         _save_pictures(release, ahead, ours, paper_plan.folder.network("vqvae"))
+    with progress.task("report", None):
+        report = _write_report(spark, release, ours)
     summary = _summarise(ours, release, ahead, evaluation) | {
+        "report": report,
         "error_refined_vqvae": paper_evaluation.errors["refined"].relative_error,
         "seconds": round(time.monotonic() - began, 1),
     }
@@ -69,6 +73,14 @@ def _save_pictures(release: Release, ahead: Forecast, pipeline: Pipeline, networ
     plot_day(release, day, output.picture("day.png"), zone)
     plot_forecast(release, ahead, output.picture("forecast.png"))
     plot_training(read_training_log(network), output.picture("loss.png"), protected=release.protected)
+
+
+def _write_report(spark: SparkSession, release: Release, pipeline: Pipeline) -> str:
+    """Write the report on the release, without a look at the truth; return where."""
+    output, ledger = pipeline.plan.output, pipeline.plan.ledger
+    path = output.report(release.release_id)
+    write_text(path, report_page(gather(release, output, ledger, lambda: spark, conf="conf/demo.yaml")))
+    return path
 
 
 def _summarise(pipeline: Pipeline, release: Release, ahead: Forecast, evaluation: Evaluation) -> dict[str, Any]:

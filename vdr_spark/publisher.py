@@ -6,6 +6,7 @@
     release = publisher.release()  # every stage that is not done yet; run again, nothing is drawn or spent twice
     release.range_count(Box.around(29.76, -95.37, side_m=1000))
     publisher.read()               # the same release another day, without Spark
+    publisher.report()             # promise, budget, maps, accuracy, hot spots: one page to look at, to print, to sign
     publisher.audit()              # does everything that was promised agree with everything that is there?
     publisher.budget               # what the dataset may still spend
     publisher.releases()           # what is published there; publisher.withdraw(ID, "why") marks one, for ever
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from vdr_spark.release.register import Register
     from vdr_spark.release.release import Release
     from vdr_spark.release.withdrawals import Withdrawal
+    from vdr_spark.report_page import ShownReport
 
 
 class Publisher:
@@ -149,6 +151,22 @@ class Publisher:
         from vdr_spark.release.read import read_release
 
         return read_release(self.plan.output.root, release_id, allow_withdrawn=allow_withdrawn)
+
+    def report(
+        self, region: str | None = None, path: str | Path | None = None, allow_withdrawn: bool = False
+    ) -> ShownReport:
+        """Return a page about the published release, which a notebook shows; with a path it is written there too.
+
+        Made from the released tables and the ledger alone; `vdr report` writes the same.
+        """
+        from vdr_spark.report_page import ShownReport, gather, report_page
+
+        release = self.read(region, allow_withdrawn)
+        contents = gather(release, self.plan.output, self.plan.ledger, lambda: self.spark)
+        report = ShownReport(release.release_id, report_page(contents))
+        if path is not None:
+            report.save(path)
+        return report
 
     def releases(self) -> list[ReleaseRecord]:
         """Return what is published in the output, the newest first, withdrawn releases too; as `vdr releases list`."""

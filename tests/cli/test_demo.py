@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.test_app import call
 from vdr_spark.cli.demo import run
 from vdr_spark.config import load_config
 
@@ -45,3 +46,24 @@ def test_a_second_run_draws_and_spends_nothing(in_demo_folder: Path, caplog: pyt
     assert skipped == ["synth", "collect", "denoise", "refine", "publish", "denoise", "refine"]
     assert sorted((in_demo_folder / "out/demo/tables/cells").rglob("*.parquet")) == cells
     assert json.loads((in_demo_folder / "out/demo/summary.json").read_text())["epsilon_spent"] == 6
+
+
+def test_it_ends_with_a_report_and_says_how_to_open_it(
+    in_demo_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(load_config("conf/demo.yaml"))
+    (page,) = (in_demo_folder / "out/demo/reports").glob("*.html")
+    printed = capsys.readouterr().out
+    assert f"open {page} in a browser" in printed
+    assert "vdr explore conf/demo.yaml" in printed
+    content = page.read_text()
+    assert "spent epsilon 6" in content  # of the ledger
+    assert "NOT PRIVATE" not in content  # whatever the demo looked at
+
+
+def test_beside_the_truth_it_lies_apart(in_demo_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("report", "conf/demo.yaml", "--reads-the-truth") == 0
+    assert "not differentially private" in capsys.readouterr().err
+    (page,) = (in_demo_folder / "out/demo/evaluation").glob("report-*.html")
+    assert "true (not private)" in page.read_text()
+    assert all("NOT PRIVATE" not in of.read_text() for of in (in_demo_folder / "out/demo/reports").glob("*.html"))

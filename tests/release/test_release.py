@@ -6,6 +6,8 @@ import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -15,6 +17,8 @@ from tests.release.hand_made import hand_made
 from vdr_spark.errors import EnvironmentProblem, InvalidQuery
 from vdr_spark.grid import Box
 from vdr_spark.query import box_series, forecast, nearest_dense_hotspot, nearest_hotspot, range_count
+from vdr_spark.release.release import Release
+from vdr_spark.report_page import ShownReport
 
 COUNTS = np.arange(1, 1 + 3 * 4 * 4).reshape(3, 4, 4)
 SOUTH_WEST = Box(0.0, 0.0, 0.5, 0.25)  # two rows, one column
@@ -188,3 +192,32 @@ def test_answers_show_their_sentence_and_the_mark() -> None:
     marked = replace(answer, protected=False)
     assert "UNPROTECTED" in str(marked)
     assert "UNPROTECTED" in marked._repr_html_()
+
+
+def test_a_map_of_a_slice_by_number_or_moment(tmp_path: Path) -> None:
+    release = hand_made(np.arange(3 * 16).reshape(3, 4, 4))
+    whole, second = release.map(), release.map(1)
+    assert whole._repr_png_().startswith(b"\x89PNG")
+    assert second.title == "Tue 2020-01-07 03:00, UTC"
+    assert release.map(datetime(2020, 1, 7, 5)).png == second.png != release.map(2).png
+    assert Path(second.save(tmp_path / "maps/second.png")).read_bytes() == second.png
+    for outside in (3, -1, datetime(2020, 1, 8)):
+        with pytest.raises(InvalidQuery, match="a number from 0 to 2, or a moment from 2020-01-07 00:00 UTC"):
+            release.map(outside)
+
+
+def test_it_is_explored_where_that_can_be_and_else_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    release = hand_made(np.ones((2, 4, 4)))
+    explorer = ModuleType("vdr_spark.explore.serve")
+    monkeypatch.setitem(sys.modules, "vdr_spark.explore", ModuleType("vdr_spark.explore"))
+    monkeypatch.setitem(sys.modules, "vdr_spark.explore.serve", explorer)
+    explorer.open_explorer = lambda of: ("opened", of)  # type: ignore[attr-defined]
+    assert release.explore() == ("opened", release)
+
+    def elsewhere(_: Release) -> None:
+        raise EnvironmentProblem("the browser is on another machine")
+
+    explorer.open_explorer = elsewhere  # type: ignore[attr-defined]
+    assert isinstance(release.explore(), ShownReport)
+    monkeypatch.setitem(sys.modules, "vdr_spark.explore.serve", None)  # as good as not installed
+    assert isinstance(release.explore(), ShownReport)

@@ -44,13 +44,13 @@ def test_north_is_up_and_west_is_left(city, tmp_path, look) -> None:
 def test_one_noisy_panel_does_not_govern_the_scale(city) -> None:
     quiet = city.counts[4]
     loud = quiet + np.random.default_rng(0).laplace(0, 5000, size=quiet.shape)
-    assert maps._scale_end([quiet, loud, quiet]) == pytest.approx(np.percentile(quiet, 99.9))
-    assert maps._scale_end([np.zeros((4, 4)), np.zeros((4, 4))]) == 1.0
+    assert maps.scale_end([quiet, loud, quiet]) == pytest.approx(np.percentile(quiet, 99.9))
+    assert maps.scale_end([np.zeros((4, 4)), np.zeros((4, 4))]) == 1.0
 
 
 @pytest.mark.parametrize(("longest", "length"), [(5.7, 5), (4.99, 2), (1.2, 1), (0.31, 0.2)])
 def test_scale_bar_has_a_round_length(longest: float, length: float) -> None:
-    assert maps._round_length(longest) == pytest.approx(length)
+    assert maps.round_length(longest) == pytest.approx(length)
 
 
 def test_a_day_is_labelled_by_the_clock_of_its_zone(city, tmp_path, plotted) -> None:

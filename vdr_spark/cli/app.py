@@ -108,13 +108,43 @@ def draw(
     conf: Conf,
     region: RegionName = None,
     release_id: query.ReleaseId = None,
+    moving: Annotated[
+        bool, typer.Option("--moving", help="Also the busiest day as a moving picture, day.webp.")
+    ] = False,
     withdrawn_too: WithdrawnToo = False,
     overrides: Overrides = None,
 ) -> None:
     """Draw maps of a published release, from its tables alone: a few slices, a day, the whole period, the error."""
     from vdr_spark.cli import draw as command
 
-    command.run(open_config(conf, overrides), region, release_id, withdrawn_too)
+    command.run(open_config(conf, overrides), region, release_id, withdrawn_too, moving)
+
+
+@app.command()
+def report(
+    conf: Conf,
+    region: RegionName = None,
+    release_id: query.ReleaseId = None,
+    to: Annotated[
+        Path | None,
+        typer.Option("--to", metavar="PATH", help="The file to write. Default: in `reports` of the output."),
+    ] = None,
+    withdrawn_too: WithdrawnToo = False,
+    reads_the_truth: Annotated[
+        bool,
+        typer.Option(
+            "--reads-the-truth", help="Of generated pings: also true, noisy and released side by side. NOT private."
+        ),
+    ] = False,
+    overrides: Overrides = None,
+) -> None:
+    """Write a report on a published release as one HTML file: promise, budget, maps, accuracy, hot spots, use.
+
+    From released tables and the ledger alone. It fetches nothing, runs nothing, and prints well.
+    """
+    from vdr_spark.cli import report as command
+
+    command.run(open_config(conf, overrides), conf, region, release_id, to, withdrawn_too, reads_the_truth)
 
 
 @app.command()
@@ -206,7 +236,7 @@ def demo(conf: Conf, overrides: Overrides = None) -> None:
     """Generate a city and release it, end to end; then ask it questions and compare it with its truth."""
     from vdr_spark.cli import demo as command
 
-    command.run(open_config(conf, overrides))
+    command.run(open_config(conf, overrides), conf)
 
 
 @app.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from rich.markup import escape
@@ -13,15 +14,15 @@ from vdr_spark.config import ReleaseConfig
 from vdr_spark.demo import run_demo
 
 
-def run(config: ReleaseConfig) -> None:
+def run(config: ReleaseConfig, conf: Path = Path("conf/demo.yaml")) -> None:
     """Run the demo and print what came of it."""
     evaluation, summary = run_demo(open_spark(config, "demo"), config, ConsoleProgress())
     console.print(error_table(evaluation))
     console.print(scale_table(evaluation))
-    _print(config, summary)
+    _print(config, summary, conf)
 
 
-def _print(config: ReleaseConfig, summary: dict[str, Any]) -> None:
+def _print(config: ReleaseConfig, summary: dict[str, Any], conf: Path) -> None:
     currency, kept = config.privacy.opening_price.currency, config.privacy.promise
     strength = kept.parameters if kept.delta is not None else f"{kept.parameters}, pure"
     promise = f"every user, with all pings of the period: {strength}, {kept.unit.level} level"
@@ -41,5 +42,9 @@ def _print(config: ReleaseConfig, summary: dict[str, Any]) -> None:
         f"[bold]Tables[/bold]    {output}/tables\n"
         f"[bold]Statement[/bold] {output}/statements\n"
         f"[bold]Pictures[/bold]  {output}/pictures, and beside the truth {output}/evaluation\n"
-        f"[bold]Seconds[/bold]   {summary['seconds']:.0f}"
+        f"[bold]Seconds[/bold]   {summary['seconds']:.0f}\n\n"
+        f"[bold]Look at it[/bold]  open {escape(summary['report'])} in a browser: maps, accuracy, the budget book; one "
+        "file, no network\n"
+        f"[bold]Play with it[/bold]  vdr explore {escape(str(conf))}",
+        soft_wrap=True,
     )

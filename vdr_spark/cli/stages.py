@@ -52,5 +52,6 @@ def _say_published(plan: Plan, region: Region, conf: Path, overrides: Sequence[s
     console.print(f"Release [bold]{plan.release_id(region)}[/bold]{of_region} is in {tables}")
     chosen = ["--region", region.name] if region.name else []
     shown = ("spark.conf=..." if text.startswith("spark.conf") else text for text in overrides)  # it may hold keys
-    command = shlex.join(["vdr", "draw", str(conf), *chosen, *(f"--set={text}" for text in shown)])
-    console.print(f"Its maps are drawn by: {command}", markup=False)
+    rest = [str(conf), *chosen, *(f"--set={text}" for text in shown)]
+    console.print(f"Its report is written by: {shlex.join(['vdr', 'report', *rest])}", markup=False)
+    console.print(f"Its maps are drawn by: {shlex.join(['vdr', 'draw', *rest])}", markup=False)

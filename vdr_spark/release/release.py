@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from vdr_spark.arrays import Floats, Slices
 from vdr_spark.config.values import parse_zone
-from vdr_spark.errors import InvalidQuery
+from vdr_spark.errors import EnvironmentProblem, InvalidQuery
 from vdr_spark.grid import Box, Grid
 from vdr_spark.promise import Promise
 from vdr_spark.query import (
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
     from vdr_spark.progress import Progress
     from vdr_spark.release.withdrawals import Withdrawal
+    from vdr_spark.report.canvas import Picture
+    from vdr_spark.report_page import ShownReport
 
 
 def zone_of(statement: Mapping[str, Any]) -> ZoneInfo:
@@ -207,6 +210,31 @@ class Release:
                 "use spark.createDataFrame(release.to_pandas())"
             )
         return select_cells(spark, OutputFolder.at(self.output, self.tables), self.release_id)
+
+    def map(self, when: datetime | int | None = None) -> Picture:
+        """Return a map of the slice that holds a moment, or of that number; without one, of all slices added up.
+
+        A notebook shows it, and `save` writes it as PNG. It needs matplotlib (the extra `pictures`).
+        """
+        from vdr_spark.report.maps import map_of_slice
+
+        return map_of_slice(self, self._in_zone(when) if isinstance(when, datetime) else when)
+
+    def report(self) -> ShownReport:
+        """Return a page about the release, which a notebook shows, from the release alone.
+
+        Its budget is that of the day of publication: `Publisher.report` and `vdr report` look into the ledger.
+        """
+        from vdr_spark.report_page import Contents, ShownReport, report_page
+
+        return ShownReport(self.release_id, report_page(Contents(self)))
+
+    def explore(self) -> object:
+        """Return the explorer of the release, which a notebook shows; where the platform allows none, the report."""
+        try:
+            return import_module("vdr_spark.explore.serve").open_explorer(self)
+        except (ImportError, EnvironmentProblem):  # not installed, or the browser is on another machine
+            return self.report()
 
     def export(
         self,

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import io
 import posixpath
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vdr_spark.errors import EnvironmentProblem
@@ -22,6 +24,22 @@ INK, FAINT, RULE = "#1b1b22", "#6f6f7a", "#d9d9e0"
 ALARM = "#c1121f"
 DOTS_PER_INCH = 160
 _BAND_INCHES = 0.32
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture as PNG. A notebook shows it, `save` writes it to a path or a URL."""
+
+    png: bytes = field(repr=False)
+    title: str
+
+    def save(self, path: str | Path) -> str:
+        """Write the picture; return where."""
+        write_bytes(str(path), self.png)
+        return str(path)
+
+    def _repr_png_(self) -> bytes:
+        return self.png
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -64,7 +82,11 @@ def render(figure: Figure, *, protected: bool, withdrawn: bool = False) -> bytes
 
 def save(figure: Figure, path: str, *, protected: bool, withdrawn: bool = False) -> None:
     """Write the picture as PNG to a path or a URL, with a mark where the release protects nobody or was withdrawn."""
-    content = render(figure, protected=protected, withdrawn=withdrawn)
+    write_bytes(path, render(figure, protected=protected, withdrawn=withdrawn))
+
+
+def write_bytes(path: str, content: bytes) -> None:
+    """Write a picture to a path or a URL."""
     fs, inside = filesystem(path)
     fs.makedirs(posixpath.dirname(inside), exist_ok=True)
     with fs.open(inside, "wb") as file:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from vdr_spark.errors import InvalidQuery
 from vdr_spark.grid import Grid
 from vdr_spark.query.wording import format_moment
-from vdr_spark.report.canvas import FAINT, INK, new_figure, put_title, render, save
+from vdr_spark.report.canvas import FAINT, INK, Picture, new_figure, put_title, render, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +44,7 @@ def plot_slices(panels: Mapping[str, NDArray[Any]], path: str, title: str, *, gr
 def plot_day(release: Release, day: date, path: str, timezone: str | None = None) -> None:
     """Plot a day slice by slice, labelled by the clock of `timezone` (None: the release's); short slices are summed."""
     zone = ZoneInfo(timezone) if timezone is not None else release.zone
-    numbers = _slices_of(release.grid, day, zone)
+    numbers = slices_of(release.grid, day, zone)
     group = math.ceil(release.grid.slices_per_day / _MAX_PANELS_PER_DAY)
     panels = []
     for first in range(0, len(numbers), group):
@@ -66,7 +66,24 @@ def render_sum(release: Release) -> bytes:
     return render(figure, protected=release.protected, withdrawn=release.withdrawal is not None)
 
 
-def _slices_of(grid: Grid, day: date, zone: ZoneInfo) -> list[int]:
+def map_of_slice(release: Release, when: datetime | int | None) -> Picture:
+    """Return a map of one slice, by its number or a moment in it, or without one of all slices added up."""
+    if when is None:
+        return Picture(render_sum(release), "All slices added up")
+    number = release.grid.slice_of(when.astimezone(UTC)) if isinstance(when, datetime) else when
+    if not 0 <= number < release.grid.slices:
+        start, end = (format_moment(moment, release.zone) for moment in (release.grid.start, release.grid.end))
+        raise InvalidQuery(
+            f"map: the slice must be a number from 0 to {release.grid.slices - 1}, or a moment from {start} to {end}, "
+            f"not {when}; choose one inside"
+        )
+    title = f"{release.grid.slice_start(number).astimezone(release.zone):%a %Y-%m-%d %H:%M}, {release.zone.key}"
+    figure = new_figure(5.0, 4.4)
+    plot_panels(figure, [(title, release.counts[number])], release.grid, columns=1)
+    return Picture(render(figure, protected=release.protected, withdrawn=release.withdrawal is not None), title)
+
+
+def slices_of(grid: Grid, day: date, zone: ZoneInfo) -> list[int]:
     """Return the slices that overlap a calendar day of a time zone."""
     midnight = datetime.combine(day, time(), zone)
     first = grid.slice_of(midnight.astimezone(UTC))
@@ -94,7 +111,7 @@ def plot_panels(
     """Plot maps, each (M, M), in rows of so many columns, with one colour scale and one bar of kilometres."""
     from matplotlib.colors import AsinhNorm
 
-    end = _scale_end([layer for _, layer in panels])
+    end = scale_end([layer for _, layer in panels])
     norm = AsinhNorm(linear_width=end / 25, vmin=0, vmax=end)  # like a logarithm, but straight around zero
     rows = math.ceil(len(panels) / columns)
     axes = figure.subplots(rows, columns, squeeze=False)
@@ -108,7 +125,7 @@ def plot_panels(
     _plot_colour_bar(figure, image, axes.ravel().tolist(), end, negative).set_label(label, fontsize=8, color=FAINT)
 
 
-def _scale_end(layers: Sequence[NDArray[Any]]) -> float:
+def scale_end(layers: Sequence[NDArray[Any]]) -> float:
     """Return where the shared scale ends: the 99.9th percentile of the brightest panel but one.
 
     One panel may consist of noise; if it governed the scale, the others would be black.
@@ -141,7 +158,7 @@ def _plot_map(axes: Axes, layer: NDArray[Any], grid: Grid, norm: Normalize) -> A
 def _plot_scale_bar(axes: Axes, grid: Grid) -> None:
     """Plot a round length of about a quarter of the map, on a dark plate so that it reads over any city."""
     height, width = (metres * grid.cells_per_side / 1000 for metres in grid.cell_metres)
-    length = _round_length(width / 3.5)
+    length = round_length(width / 3.5)
     label = f"{length:g} km" if length >= 1 else f"{length * 1000:g} m"
     left, base = 0.05 * width, 0.055 * height
     axes.plot([left, left + length], [base, base], color="white", linewidth=2, solid_capstyle="butt")
@@ -149,7 +166,7 @@ def _plot_scale_bar(axes: Axes, grid: Grid) -> None:
     axes.text(left, base + 0.03 * height, label, color="white", fontsize=7, ha="left", va="bottom", bbox=plate)
 
 
-def _round_length(length: float) -> float:
+def round_length(length: float) -> float:
     """Return the largest of 1, 2, 5 times a power of ten that is not longer."""
     power = 10.0 ** math.floor(math.log10(length))
     return max(step * power for step in (1, 2, 5) if step * power <= length)

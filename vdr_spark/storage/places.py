@@ -18,6 +18,7 @@ class OutputFolder:
     work/        what one stage leaves for the next, one folder per release; all of it made from noisy counts
     statements/  the privacy statement of every release, as JSON and as a page
     pictures/    plotted from the release alone
+    reports/     a page for people about every release, from the released tables and the ledger
     runs/        one folder per run of a command: settings, versions, timings, log lines; for the operator only
     evaluation/  compared with the truth, by the `evaluate` command only; no part of any release
     """
@@ -60,6 +61,14 @@ class OutputFolder:
 
     def picture(self, name: str) -> str:
         return self._path("pictures", name)
+
+    def report(self, release_id: str, beside_truth: bool = False) -> str:
+        """Return the path of the report on a release; one that shows a truth lies apart from every release."""
+        return (
+            self.evaluation(f"report-{release_id}.html")
+            if beside_truth
+            else self._path("reports", f"{release_id}.html")
+        )
 
     def evaluation(self, name: str) -> str:
         return self._path("evaluation", name)

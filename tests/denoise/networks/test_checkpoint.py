@@ -12,11 +12,10 @@ from vdr_spark.denoise.networks import checkpoint as module
 from vdr_spark.denoise.networks.checkpoint import (
     Identity,
     load_checkpoint,
-    read_training_log,
     resume,
     save_checkpoint,
-    write_training_log,
 )
+from vdr_spark.denoise.networks.training_log import read_training_log, write_training_log
 from vdr_spark.errors import CheckpointMismatch
 
 IDENTITY = Identity("vqvae", {"codebook_size": 128, "crop_size": None, "alpha": 1.0}, "fingerprint")

@@ -10,7 +10,7 @@ from tests.denoise.laplace import laplace_noise
 from tests.denoise.priors.test_ridge import festival
 from tests.denoise.priors.test_temporal import with_noise
 from vdr_spark.config.denoise import BlindspotSettings
-from vdr_spark.denoise.networks.checkpoint import read_training_log
+from vdr_spark.denoise.networks.training_log import read_training_log
 from vdr_spark.denoise.networks.unet import BlindspotNetwork
 from vdr_spark.denoise.priors import blindspot as module
 from vdr_spark.denoise.priors.blindspot import predict_blindspot, train_blindspot

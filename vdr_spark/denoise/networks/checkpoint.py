@@ -44,10 +44,15 @@ class Checkpoint:
     log: list[dict[str, float]]  # of the epochs that are done
     tensors: dict[str, Tensor]
 
+    @property
+    def best_weights(self) -> dict[str, Tensor]:
+        """The weights of the best epoch."""
+        return _with_prefix(self.tensors, _BEST)
+
     def restore(self, model: nn.Module, optimizer: Optimizer) -> dict[str, Tensor]:
         """Put weights, codebook and the optimiser's moments back in place. Returns the weights of the best epoch."""
         try:
-            model.load_state_dict(_with_prefix(self.tensors, _BEST))  # these must fit too
+            model.load_state_dict(self.best_weights)  # these must fit too
             model.load_state_dict(_with_prefix(self.tensors, _WEIGHTS))
             state: dict[int, dict[str, Tensor]] = {}
             for name, tensor in _with_prefix(self.tensors, _OPTIMIZER).items():
@@ -57,7 +62,7 @@ class Checkpoint:
             optimizer.load_state_dict(optimizer.state_dict() | {"state": state})
         except (RuntimeError, ValueError, KeyError, IndexError) as problem:
             raise CheckpointMismatch(f"the checkpoint's weights do not fit the model: {problem}") from None
-        return _with_prefix(self.tensors, _BEST)
+        return self.best_weights
 
 
 def checkpoint_path(folder: str) -> str:
@@ -121,28 +126,6 @@ def resume(
             "delete it to train anew, or restore what was changed"
         )
     return checkpoint.log, checkpoint.restore(model, optimizer)
-
-
-def write_training_log(folder: str, epochs: list[dict[str, float]]) -> None:
-    """Write one JSON line per epoch, for people and plots; what a training continues from is in its checkpoint.
-
-    Rewritten whole, as object stores cannot append; it is a page long.
-    """
-    lines = "".join(json.dumps(epoch) + "\n" for epoch in epochs)
-    _replace(posixpath.join(folder, "training.jsonl"), lines.encode())
-
-
-def read_training_log(folder: str) -> list[dict[str, float]]:
-    """Return lines of `epoch, loss, reconstruction, pixels, perplexity, dead_codes, seconds, waiting_seconds, error`.
-
-    There is none before epoch 1. `pixels` are those that the model was shown, codes are those of a codebook,
-    `waiting_seconds` are those of `seconds` that were spent on data, `error` is the measure.
-    """
-    path = posixpath.join(folder, "training.jsonl")
-    if not exists(path):
-        return []
-    fs, inside = filesystem(path)
-    return [json.loads(line) for line in fs.cat_file(inside).decode().splitlines()]
 
 
 def _read_safetensors(path: str) -> tuple[dict[str, str], dict[str, Tensor]]:

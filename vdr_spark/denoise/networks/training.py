@@ -30,10 +30,8 @@ from vdr_spark.denoise.networks.autoencoder import Autoencoder, Output, vae, vqv
 from vdr_spark.denoise.networks.checkpoint import (
     Identity,
     load_checkpoint,
-    read_training_log,
     resume,
     save_checkpoint,
-    write_training_log,
 )
 from vdr_spark.denoise.networks.device import (
     autocast,
@@ -43,6 +41,7 @@ from vdr_spark.denoise.networks.device import (
     place_model,
 )
 from vdr_spark.denoise.networks.process_group import all_reduce_gradients, all_reduce_sum, process_group
+from vdr_spark.denoise.networks.training_log import read_training_log, write_training_log
 from vdr_spark.denoise.networks.training_set import Crops, stack_resolutions
 from vdr_spark.denoise.networks.vector_quantizer import perplexity
 from vdr_spark.errors import InvalidConfig

@@ -23,7 +23,8 @@ from vdr_spark.arrays import Slices
 from vdr_spark.config.denoise import BlindspotSettings
 from vdr_spark.denoise.estimation.likelihood import Axis
 from vdr_spark.denoise.estimation.marginal import MarginalLikelihood
-from vdr_spark.denoise.networks.checkpoint import Identity, resume, save_checkpoint, write_training_log
+from vdr_spark.denoise.networks.checkpoint import Identity, resume, save_checkpoint
+from vdr_spark.denoise.networks.training_log import write_training_log
 from vdr_spark.denoise.networks.unet import BlindspotNetwork, Correction
 from vdr_spark.denoise.priors.features import Features
 from vdr_spark.denoise.priors.regression import Regression

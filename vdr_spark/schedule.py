@@ -43,6 +43,13 @@ class Lasting:
     last: Window | None  # None where it pays for none, or where there is no last one
     for_ever: bool = False
 
+    def __str__(self) -> str:
+        if self.for_ever:
+            return "pays for all windows that are still to come"
+        if self.last is None:
+            return "pays for no further window"
+        return f"pays for {self.windows} further window{'s' * (self.windows != 1)}, until {self.last.name}"
+
 
 @dataclass(frozen=True)
 class Schedule:
@@ -96,7 +103,7 @@ class Schedule:
     @property
     def cap_in_words(self) -> str:
         """What the cap is of."""
-        return {Kind.YEARLY: "year", Kind.GEOMETRIC: "all time", Kind.WEEKLY: "user-week"}[self.kind]
+        return {Kind.YEARLY: "one year", Kind.GEOMETRIC: "all time", Kind.WEEKLY: "one user-week"}[self.kind]
 
     def lasts(self, amount: Fraction, first: int = 0) -> Lasting:
         """Return until when an amount lasts that pays for windows from a number on, without their corrections."""
@@ -108,12 +115,24 @@ class Schedule:
             count = self._count_geometric(amount, first)
         return Lasting(count, self.calendar.window(first + count - 1) if count else None)
 
-    def _count_geometric(self, amount: Fraction, first: int) -> int:
+    def _count_geometric(self, amount: Fraction, first: int, power: int = 1) -> int:
+        """Return how many windows an amount pays for that cost a power of their price, times a constant."""
         count, left = 0, amount
-        price = self.cap.amount * (1 - self.ratio) * self.ratio**first * (1 - self.correction_share)
+        price = (self.cap.amount * (1 - self.ratio) * self.ratio**first * (1 - self.correction_share)) ** power
         while count < _FAR and price <= left:
-            left, price, count = left - price, price * self.ratio, count + 1
+            left, price, count = left - price, price * self.ratio**power, count + 1
         return count
+
+    def lasts_squared(self, rho: Fraction, first: int = 0) -> Lasting:
+        """Return until when a budget in rho lasts for windows of pure epsilon, each of which takes epsilon^2 / 2."""
+        price = self._amount(first) * (1 - self.correction_share)
+        if self.kind is not Kind.GEOMETRIC:
+            count = math.floor(2 * rho / price**2)
+        elif 2 * rho >= price**2 / (1 - self.ratio**2):
+            return Lasting(0, None, for_ever=True)
+        else:
+            count = self._count_geometric(2 * rho, first, power=2)
+        return Lasting(count, self.calendar.window(first + count - 1) if count else None)
 
     def meaning(self, delta: Fraction | None = None) -> str:
         """Say what the promise means over the whole series; an epsilon is told for rho at a delta."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 _SLICE = 10_800  # seconds, unless `period.slice` says otherwise
 _LOOKED_AT = 800  # windows whose lengths are compared with the slice: two years of days
+_FILLED_IN = {"period": ("start", "end"), "privacy": ("epsilon", "rho")}
 _FOLLOWS = "follows from `series`; remove it"
 CORRECTION = "-c"  # ends the name of a correction
 
@@ -50,6 +52,24 @@ def settle_window(given: Mapping[str, Any]) -> dict[str, Any]:
     filled["period"] = period | {"start": _local(window.days[0]), "end": _local(window.days[1])}
     filled["privacy"] = _fill_in_price(privacy, price_of(schedule, window, correction), schedule)
     return filled
+
+
+def another_window(config: ReleaseConfig, name: str, correction: str | None = None) -> ReleaseConfig:
+    """Return the configuration of another window of the same series, or of a correction of it."""
+    assert config.series is not None
+    given = config.model_dump()
+    given |= {"name": config.series.name, "window": name, "correction": correction}
+    given["series"] |= {"name": None}
+    for section, names in _FILLED_IN.items():
+        given[section] = {key: value for key, value in given[section].items() if key not in names}
+    return type(config)(**given)
+
+
+def name_first_window(given: Mapping[str, Any]) -> str:
+    """Return the name of the first window of the series that settings describe."""
+    settings = _read_series(given.get("series"))
+    assert settings is not None
+    return settings.calendar("UTC").window(0).name
 
 
 def choose_window(settings: SeriesSettings, calendar: Calendar, name: object) -> Window:
@@ -117,8 +137,8 @@ def _section(tree: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _refuse_what_follows(period: Mapping[str, Any], privacy: Mapping[str, Any]) -> None:
-    for section, settings, names in (("period", period, ("start", "end")), ("privacy", privacy, ("epsilon", "rho"))):
-        for name in names:
+    for section, settings in (("period", period), ("privacy", privacy)):
+        for name in _FILLED_IN[section]:
             if settings.get(name) is not None:
                 raise InvalidConfig(f"{section}.{name} {_FOLLOWS} (received {settings[name]})")
 
@@ -130,6 +150,7 @@ def _read(parse: Any, name: str, value: object) -> Any:
         raise InvalidConfig(f"{name} {problem} (received {value!r})") from None
 
 
+@lru_cache(maxsize=64)
 def _require_whole_slices(calendar: Calendar, slice_seconds: int) -> None:
     """Refuse slices that some window is no whole number of, now and not in mid-series, on the day the clocks change."""
     for window in islice(calendar.windows(), _LOOKED_AT):

@@ -18,6 +18,7 @@ from vdr_spark.denoise.estimation.reconcile import Denoised, Twins, reconcile, r
 from vdr_spark.denoise.estimation.risk import Estimate
 from vdr_spark.denoise.estimation.sum_risk import SumRisks, judge_sums
 from vdr_spark.denoise.launcher import Launcher
+from vdr_spark.denoise.past.window import PastWindow
 from vdr_spark.denoise.petastorm_compat import load_petastorm
 from vdr_spark.denoise.petastorm_reader import read_region
 from vdr_spark.denoise.priors.registry import PRIORS, Prior, Task
@@ -36,10 +37,16 @@ def require_packages(settings: DenoiseSettings) -> None:
         importlib.import_module("torch")
 
 
-def denoise(files: Sequence[str], release: ReleasePlan, progress: Progress, launcher: Launcher | None = None) -> bool:
+def denoise(
+    files: Sequence[str],
+    release: ReleasePlan,
+    progress: Progress,
+    launcher: Launcher | None = None,
+    past: Sequence[PastWindow] = (),  # noqa: ARG001
+) -> bool:
     """Denoise the noisy tensor whose live Parquet files are given; False where that was done already.
 
-    `launcher` starts training processes, where the settings ask for more than one.
+    `launcher` starts training processes, where the settings ask for more than one; `past` are earlier windows.
     """
     folder = release.folder
     if exists(folder.denoised):

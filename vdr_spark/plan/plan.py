@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from vdr_spark.config import ReleaseConfig
+from vdr_spark.config.windowed import another_window
 from vdr_spark.epsilon import find_large_delta, find_weakness
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.grid import Grid
@@ -278,6 +279,13 @@ def make_plan(config: ReleaseConfig) -> Plan:
     output = OutputFolder.at(config.output, config.tables)
     ledger = LedgerPlaces.at(output, config.ledger, config.ledger_head)
     return Plan(config, _regions(config), _draws(config), output, ledger)
+
+
+def find_superseded(config: ReleaseConfig) -> str | None:
+    """Return the draw that a correction supersedes: its window's own; None of what is no correction."""
+    if config.correction is None or config.window is None:
+        return None
+    return make_plan(another_window(config, config.window)).cells_draw.draw_id
 
 
 def _regions(config: ReleaseConfig) -> tuple[Region, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from vdr_spark.release.read import read_release
+from vdr_spark.release.read import read_release, release_rows
 from vdr_spark.release.release import Release
 from vdr_spark.sql.dialects import DIALECTS, Dialect, choose_dialect
 from vdr_spark.sql.script import Script
@@ -44,7 +44,7 @@ def sql_script(release: Release, engine: str, schema: str | None = None, prefix:
     there = is_delta_table(str(folder.table(WITHDRAWALS.name)))
     sources = name_sources(dialect, folder, there)
     subject = describe_subject(release, has_pyramid(release.output, release.release_id))
-    return Script(subject, dialect, sources, schema, prefix)
+    return Script(subject, dialect, sources, schema, prefix, windows=has_windows(folder))
 
 
 def name_sources(dialect: Dialect, folder: OutputFolder, withdrawals: bool) -> Sources:
@@ -58,6 +58,11 @@ def name_sources(dialect: Dialect, folder: OutputFolder, withdrawals: bool) -> S
 
     names = {table.name: name(table) for table in _SOURCES}
     return Sources(**names if withdrawals else names | {WITHDRAWALS.name: _NO_WITHDRAWALS})
+
+
+def has_windows(folder: OutputFolder) -> bool:
+    """Whether a folder holds windows of a series; older tables have no columns that would say so."""
+    return any(row.get("series") is not None for row in release_rows(folder))
 
 
 def has_pyramid(output: str, release_id: str) -> bool:
@@ -80,7 +85,7 @@ def register_duckdb(
         query = _live_files(table, list_files(str(folder.table(table.name))))
         connection.execute(f"CREATE OR REPLACE TEMPORARY VIEW {names[table.name]} AS {query}")
     subject = describe_subject(release, has_pyramid(output, release.release_id))
-    script = Script(subject, dialect, Sources(**names), prefix=prefix, temporary=True)
+    script = Script(subject, dialect, Sources(**names), prefix=prefix, temporary=True, windows=has_windows(folder))
     for statement in script.views() + script.functions():
         connection.execute(statement)
     return script.names
@@ -98,4 +103,6 @@ def _live_files(table: Table, files: list[str]) -> str:
         return f"SELECT {columns} WHERE false"
     listed = ", ".join(dialect.text(file) for file in files)
     partition = f", hive_partitioning = true, hive_types = {{'{table.partition}': VARCHAR}}" if table.partition else ""
-    return f"SELECT * FROM read_parquet([{listed}]{partition})"
+    # A table that got columns later has files without them.
+    by_name = ", union_by_name = true" if table.later else ""
+    return f"SELECT * FROM read_parquet([{listed}]{partition}{by_name})"

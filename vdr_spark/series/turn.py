@@ -53,9 +53,9 @@ def read_until(text: str, zone: str, now: datetime) -> datetime:
 def require_turn(status: SeriesStatus, chosen: WindowStatus) -> None:
     """Refuse a window that is open, that is skipped, or that would leave a gap behind it."""
     window, calendar = chosen.window, status.schedule.calendar
+    local = ZoneInfo(calendar.zone)
+    end, due = (f"{at.astimezone(local):%Y-%m-%dT%H:%M}" for at in (window.end, window.end + calendar.late))
     if chosen.stand is Stand.OPEN:
-        local = ZoneInfo(calendar.zone)
-        end, due = (f"{at.astimezone(local):%Y-%m-%d %H:%M}" for at in (window.end, window.end + calendar.late))
         raise InvalidConfig(
             f"window must be one whose time has passed, and {window.name} ends on {end}, and its pings may come until "
             f"{due} ({calendar.zone}, series.late): it is due then. Nothing was reserved"
@@ -66,8 +66,8 @@ def require_turn(status: SeriesStatus, chosen: WindowStatus) -> None:
     if before and not chosen.draw_ids:
         raise InvalidConfig(
             f"windows are released in order, and before {window.name} {_list(before)} not published. `vdr release "
-            f"CONF --until {window.days[1]}` or --next releases what is due, in order; one that can never be released, "
-            "because its pings were lost, is named in series.skip. Nothing was reserved"
+            f"CONF --until {due}` or --next releases what is due, in order; one that can never be released, because "
+            "its pings were lost, is named in series.skip. Nothing was reserved"
         )
 
 

@@ -78,7 +78,7 @@ def test_a_table_of_an_older_version_is_read_and_brought_up_to_date(
         assert stored["released_total"] == {column: said for column, _, said in RELEASES.columns}["released_total"]
         spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('{VERSION_PROPERTY}' = '4')")
         for use in (read_table, create_if_missing):
-            with pytest.raises(OtherVersion, match="of schema version 4, and this software knows versions up to 3"):
+            with pytest.raises(OtherVersion, match="of schema version 5, and this software knows versions up to 4"):
                 use(spark, place, RELEASES)
     finally:
         if named:

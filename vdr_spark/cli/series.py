@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 from zoneinfo import ZoneInfo
 
 import typer
@@ -22,6 +22,8 @@ from vdr_spark.errors import Declined, ExitCode, InvalidConfig
 from vdr_spark.stage_log import RELEASE_STAGES
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from vdr_spark.series.status import SeriesStatus, WindowStatus
 
 logger = logging.getLogger(__name__)
@@ -56,7 +58,30 @@ def status(conf: Conf, overrides: Overrides = None, as_json: Json = False) -> No
     _print(found)
 
 
-def release_windows(conf: Path, overrides: Sequence[str], wish: Wish, ask: bool, dry: bool) -> None:
+@app.command()
+def stream(
+    conf: Conf,
+    until: Annotated[
+        str, typer.Option(metavar="DAY", help="All windows that are due then: `today`, or a day.")
+    ] = "today",
+    overrides: Overrides = None,
+) -> None:
+    """Read what came into the Delta table of pings since the last time, and release the windows that are due.
+
+    By Structured Streaming with `availableNow`: it ends when all that came is read. Safe to start again after a crash.
+    """
+    from vdr_spark.series.stream import follow, require_stream
+
+    config = open_any_window(conf, overrides)
+    require_stream(config)
+    spark = open_spark(config, "series")
+    wish = Wish(until=until)
+    follow(spark, config, lambda: release_windows(conf, overrides or [], wish, ask=False, dry=False, spark=spark))
+
+
+def release_windows(
+    conf: Path, overrides: Sequence[str], wish: Wish, ask: bool, dry: bool, spark: SparkSession | None = None
+) -> None:
     """Release the windows that are asked for, in order; all that can be refused is refused before the first begins."""
     from vdr_spark.series.standing import read_status
 
@@ -78,7 +103,7 @@ def release_windows(conf: Path, overrides: Sequence[str], wish: Wish, ask: bool,
         logger.info("window %s of series %s", one.window.name, found.name)
         settings = [*overrides, f"window={one.window.name}"]
         settings += [] if wish.correct is None else [f"correction={json.dumps(wish.correct)}"]
-        run_stages("release", RELEASE_STAGES, conf, settings, ask and len(chosen) == 1, dry)
+        run_stages("release", RELEASE_STAGES, conf, settings, ask and len(chosen) == 1, dry, spark)
         end_record(ExitCode.DONE)
 
 

@@ -22,6 +22,7 @@ from vdr_spark.refine import estimate_kept, refine
 from vdr_spark.release.publish import publish
 from vdr_spark.release.register import find_withdrawn, require_one_to_publish
 from vdr_spark.release.withdrawals import Withdrawal
+from vdr_spark.series.kept import find_kept
 from vdr_spark.series.past import find_past
 from vdr_spark.series.standing import require_turn_of
 from vdr_spark.spark.progress import spark_task
@@ -134,7 +135,7 @@ class Pipeline:
             return False
         past = find_past(self.spark, self.config)
         done = [
-            denoise(files, release, self._progress, launch_with_spark, past=earlier)
+            denoise(files, release, self._progress, launch_with_spark, past=earlier, kept=find_kept(release))
             for release, earlier in zip(releases, past, strict=True)
         ]
         return any(done)

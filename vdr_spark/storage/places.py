@@ -119,9 +119,9 @@ class SeriesFolder:
         """How far a stream has read the table of pings: Spark's own, of versions and files, without a row."""
         return posixpath.join(self.root, "stream")
 
-    def network(self, model: str) -> str:
-        """Return the folder of a network that is kept for later windows."""
-        return posixpath.join(self.root, model)
+    def networks(self, region: str | None) -> str:
+        """Return the folder of notes on the networks that are kept for a region's later windows."""
+        return posixpath.join(self.root, "networks", *([region] if region else []))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from tests.cli.test_app import call
 from tests.plans import release_id_of
 from tests.series.configurations import weekly_series, write_conf, write_weeks
-from vdr_spark import Publisher, register_duckdb
+from vdr_spark import Publisher, register_duckdb, register_series
 from vdr_spark.config import load_config
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.release.read import read_release
@@ -91,6 +91,8 @@ def check_views(spark: SparkSession, output: Path, release_id: str) -> None:
         register_duckdb(connection, str(output), release_id)
         by_duckdb = connection.execute(query).fetchall()
         assert [tuple(row) for row in spark.sql(query).collect()] == by_duckdb
+        register_series(spark, str(output))  # the same, without a release that is chosen
+        assert [tuple(row) for row in spark.sql(query).collect()] == by_duckdb
         return by_duckdb
 
     assert [row[:3] for row in ask()] == [("2020-W02", False, cells), ("2020-W03", True, cells)]
@@ -128,6 +130,17 @@ def test_a_dry_run_of_a_window_reserves_nothing(tmp_path: Path, capsys: pytest.C
     assert call("release", write_conf(tmp_path), "--next", "--dry-run") == 0
     assert "would reserve epsilon 2" in capsys.readouterr().out
     assert not (tmp_path / "out/tables").exists()
+
+
+@pytest.mark.parametrize("engine", ["spark", "duckdb", "trino"])
+def test_the_views_as_text(engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        call("series", "sql", write_conf(tmp_path), "--engine", engine, "--schema", "main.city", "--prefix", "x_") == 0
+    )
+    told = capsys.readouterr().out
+    mark = "`" if engine == "spark" else '"'
+    assert told.count("CREATE OR REPLACE VIEW") == 2
+    assert f"{mark}main{mark}.{mark}city{mark}.{mark}x_series_cells{mark}" in told
 
 
 def test_explain_says_when_the_budget_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -58,6 +58,25 @@ def status(conf: Conf, overrides: Overrides = None, as_json: Json = False) -> No
     _print(found)
 
 
+@app.command("sql")
+def show_sql(
+    conf: Conf,
+    engine: Annotated[str, typer.Option(metavar="NAME", help="spark, databricks, duckdb or trino.")] = "spark",
+    schema: Annotated[
+        str | None, typer.Option(metavar="CATALOG.SCHEMA", help="Of the views. Default: where the tables are.")
+    ] = None,
+    prefix: Annotated[str, typer.Option(metavar="TEXT", help="Put before the views' names.")] = "",
+    overrides: Overrides = None,
+) -> None:
+    """Print the views `windows` and `series_cells` as SQL: all windows that may be used, and their cells, each once."""
+    from vdr_spark.plan import make_plan
+    from vdr_spark.release.sql_functions import series_views
+
+    output = make_plan(open_any_window(conf, overrides)).output
+    for statement in series_views(output, engine, schema or output.schema, prefix):
+        print(f"{statement};\n")
+
+
 @app.command()
 def stream(
     conf: Conf,

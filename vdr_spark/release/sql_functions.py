@@ -13,6 +13,7 @@ from vdr_spark.sql.dialects import DIALECTS, Dialect, choose_dialect
 from vdr_spark.sql.script import Script
 from vdr_spark.sql.subject import Subject
 from vdr_spark.sql.views import Sources
+from vdr_spark.sql.windows import WINDOWS, window_steps
 from vdr_spark.storage.delta_files import is_delta_table, list_files
 from vdr_spark.storage.places import OutputFolder
 from vdr_spark.storage.schemas import CELLS, PYRAMID, RELEASES, WITHDRAWALS, Table
@@ -58,6 +59,25 @@ def name_sources(dialect: Dialect, folder: OutputFolder, withdrawals: bool) -> S
 
     names = {table.name: name(table) for table in _SOURCES}
     return Sources(**names if withdrawals else names | {WITHDRAWALS.name: _NO_WITHDRAWALS})
+
+
+def series_views(
+    folder: OutputFolder, engine: str, schema: str | None = None, prefix: str = "", temporary: bool = False
+) -> list[str]:
+    """Return the statements that make the views `windows` and `series_cells`, of all series of an output.
+
+    They need no release to be chosen: whatever is published, corrected or withdrawn later is seen in them. Written for
+    tables that have a table of withdrawals, as every output with windows does.
+    """
+    dialect = choose_dialect(engine)
+
+    def name(view: str) -> str:
+        own = dialect.quote(prefix + view)
+        return own if schema is None else f"{dialect.full_name(schema)}.{own}"
+
+    kind = "TEMPORARY VIEW" if temporary else "VIEW"
+    steps = window_steps(name_sources(dialect, folder, True), name(WINDOWS))
+    return [f"CREATE OR REPLACE {kind} {name(view)} AS\n{query}" for view, query in steps]
 
 
 def has_windows(folder: OutputFolder) -> bool:

@@ -57,7 +57,7 @@ class Pipeline:
 
     def prepare(self, stages: Sequence[str]) -> None:
         """Refuse now, before anything is reserved, what a stage would stop at: a package, a withdrawal, a full disk."""
-        if "collect" in stages:
+        if "collect" in stages and self.config.series is not None:
             require_turn_of(self.config, self.draws.ledger.entries(), lambda: self.spark)
         with explain_missing_packages():
             if "denoise" in stages:

@@ -45,10 +45,10 @@ def settle_window(given: Mapping[str, Any]) -> dict[str, Any]:
     _require_whole_slices(calendar, _read(parse_seconds, "period.slice", period.get("slice", _SLICE)))
     window, schedule = choose_window(settings, calendar, filled.get("window")), settings.plan_prices(calendar.zone)
     correction = filled.get("correction") is not None
-    name = filled.get("name")
-    filled["series"] = settings.model_copy(update={"name": name})
+    if isinstance(name := filled.get("name"), str):  # what is wrong with it is told later, with the rest
+        filled["series"] = settings.model_copy(update={"name": name})
+        filled["name"] = name_window(name, window, correction)
     filled["window"] = window.name
-    filled["name"] = name_window(str(name), window, correction)
     filled["period"] = period | {"start": _local(window.days[0]), "end": _local(window.days[1])}
     filled["privacy"] = _fill_in_price(privacy, price_of(schedule, window, correction), schedule)
     return filled

@@ -140,13 +140,22 @@ def _deployment(
             "mechanisms": _mechanism(release),
             "composition": _composition(release, entries, account),
             "post_processing": f"{published.model}, then refinement ({config.refine.method}) from kept to all pings. "
-            "Both read the stored noisy counts only.",
+            f"Both read {_describe_evidence(config)} only.",
             "justification": f"{_justify(config)} Discrete noise, because floating-point noise can be taken apart.",
             "utility": f"As estimated from the noisy counts alone: {accuracy}.",
             "additional_information": f"vdr-spark {published.code_version}; the proof stands in its docs/privacy.md; "
             "`vdr audit` checks this release.",
         },
     }
+
+
+def _describe_evidence(config: ReleaseConfig) -> str:
+    past = 0 if config.series is None else config.series.past
+    return (
+        f"stored noisy counts, its own and those of up to {past} earlier windows,"
+        if past
+        else "the stored noisy counts"
+    )
 
 
 def _user_column(config: ReleaseConfig) -> str:

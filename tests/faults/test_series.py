@@ -13,13 +13,14 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
-from tests.conftest import QUICK, ROOT
+from tests.conftest import QUICK
 from tests.faults.points import COMMITTED, DRAW_NOISE, LEDGER, AtCall
-from tests.faults.victim import _environment, faulty
+from tests.faults.victim import faulty
 from tests.plans import ledger_of
 from tests.series.configurations import write_conf, write_weeks
 from vdr_spark.config import load_config
 from vdr_spark.privacy.accounting import State
+from vdr_spark.release.record import ReleaseRecord
 from vdr_spark.release.register import list_releases
 
 WEEK = 604_800
@@ -66,7 +67,7 @@ def test_a_stream_that_is_killed_in_each_of_three_windows_draws_each_once(
         )
         assert (marks / kill.name).exists(), killed.stdout + killed.stderr
         assert len(list_releases_or_none(tmp_path)) == week
-        again = subprocess.run(command, env=_environment(ROOT), capture_output=True, text=True, check=False)
+        again = subprocess.run(command, env=faulty((), marks), capture_output=True, text=True, check=False)
         assert again.returncode == 0, again.stdout + again.stderr
         releases = list_releases_or_none(tmp_path)
         assert len(releases) == week + 1
@@ -77,11 +78,11 @@ def test_a_stream_that_is_killed_in_each_of_three_windows_draws_each_once(
                 assert tensors.setdefault(one.draw_id, one.tensor_sha256) == one.tensor_sha256
     states = [entry.state for entry in ledger_of(spark, config).entries()]
     assert states == [State.GRANTED, *[State.RESERVED, State.SPENT] * 3]
-    idle = subprocess.run(command, env=_environment(ROOT), capture_output=True, text=True, check=False)
+    idle = subprocess.run(command, env=faulty((), marks), capture_output=True, text=True, check=False)
     assert idle.returncode == 0, idle.stdout + idle.stderr
     assert "nothing is due that is not published" in idle.stdout
     assert len(list_releases_or_none(tmp_path)) == 3
 
 
-def list_releases_or_none(folder: Path) -> list:  # type: ignore[type-arg]
+def list_releases_or_none(folder: Path) -> list[ReleaseRecord]:
     return list_releases(str(folder / "out")) if (folder / "out/tables/releases").exists() else []

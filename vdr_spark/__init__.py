@@ -20,6 +20,7 @@ The way of a release, and the rooms that it passes:
     query               range count, nearest hot spot, forecast
     sql                 the same for engines: views and table functions with error bars, as text
     check               do the pings fit the configuration? for the operator, not private
+    series              windows that are released one after the other: what is due, whose turn it is
     audit               does what was promised agree with what is there?
     evaluate, report    errors against a known truth; pictures
     report_page         a release as one page to look at, to print, to sign
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from vdr_spark.release.register import withdraw_release as withdraw_release
     from vdr_spark.release.release import Release as Release
     from vdr_spark.release.sql_functions import register_duckdb as register_duckdb
+    from vdr_spark.release.views import register_series as register_series
     from vdr_spark.release.views import register_views as register_views
     from vdr_spark.spark.session import spark_session as spark_session
 
@@ -64,6 +66,7 @@ _HOMES = {
     "load_config": "config",
     "read_release": "release.read",
     "register_duckdb": "release.sql_functions",
+    "register_series": "release.views",
     "register_views": "release.views",
     "spark_session": "spark.session",
     "withdraw_release": "release.register",

@@ -23,7 +23,7 @@ from vdr_spark.pings.preview import find_absence, preview_input
 from vdr_spark.plan import Plan
 from vdr_spark.privacy.accounting import Entry, State, balance, price_of_unbooked, state_of
 from vdr_spark.privacy.bill import prepare_bill
-from vdr_spark.privacy.decisions import require_same_currency
+from vdr_spark.privacy.decisions import describe_excess, find_excess, require_same_currency
 from vdr_spark.privacy.ledger_reader import LedgerReader
 from vdr_spark.release.register import require_one_to_publish
 from vdr_spark.stage_log import RELEASE_STAGES
@@ -194,6 +194,8 @@ def _look_at_budget(plan: Plan, entries: Sequence[Entry], found: DryRun) -> None
     require_same_currency(entries, request)
     opened = any(entry.dataset == request.dataset and entry.state is State.GRANTED for entry in entries)
     currency = account.currency if opened else request.opening.price.currency
+    if (excess := find_excess(entries, request)) is not None:
+        raise BudgetExceeded(describe_excess(excess))
     price = price_of_unbooked(entries, request.draws, currency)
     remaining = account.remaining if opened else request.opening.price.amount
     opening = "" if opened else f" (its account would be opened with {request.opening})"

@@ -10,6 +10,7 @@ from vdr_spark.cost import denoise_memory, estimate_cost, noisy_bytes, released_
 from vdr_spark.epsilon import NO_PROTECTION, describe_factor, in_brackets
 from vdr_spark.pings.preview import preview_input
 from vdr_spark.plan import Plan, Region
+from vdr_spark.plan.series_promise import describe_series, opened_lasts
 from vdr_spark.price import Currency
 from vdr_spark.query.wording import format_moment
 from vdr_spark.storage.free_space import format_bytes
@@ -41,6 +42,7 @@ def explain(plan: Plan) -> str:
         "",
         "Who is protected",
         *_describe_promise(plan),
+        *_describe_series(plan),
         "",
         "What is published",
         *(_describe_grid(region) for region in plan.regions),
@@ -61,6 +63,20 @@ def explain(plan: Plan) -> str:
     if cautions := [*plan.cautions(), *preview_input(plan.config.input, plan.config.synth is not None)]:
         lines += ["", "Be careful", *(f"  ! {caution}" for caution in cautions)]
     return "\n".join(lines)
+
+
+def _describe_series(plan: Plan) -> list[str]:
+    """Return what the promise means over the whole series of a window, and when its budget ends."""
+    lasting = opened_lasts(plan.config)
+    if lasting is None:
+        return []
+    opened = f"The budget as a first window opens it, {plan.config.privacy.opening_price}, {lasting}"
+    return [
+        "",
+        "The series",
+        *(f"  {sentence}" for sentence in describe_series(plan.config)),
+        f"  {opened}, if nothing else is spent of it; what the ledger says is told by vdr series status.",
+    ]
 
 
 def _of_region(region: Region) -> str:

@@ -22,11 +22,15 @@ from vdr_spark.refine import estimate_kept, refine
 from vdr_spark.release.publish import publish
 from vdr_spark.release.register import find_withdrawn, require_one_to_publish
 from vdr_spark.release.withdrawals import Withdrawal
+from vdr_spark.series.kept import find_kept
+from vdr_spark.series.past import find_past
+from vdr_spark.series.standing import require_turn_of
 from vdr_spark.spark.progress import spark_task
 from vdr_spark.spark.settings import find_local_dirs
 from vdr_spark.spark.side_channels import warn_about_side_channels
 from vdr_spark.spark.torch_launcher import launch_with_spark
 from vdr_spark.stage_log import RELEASE_STAGES, run_logged
+from vdr_spark.storage.files import exists
 from vdr_spark.storage.free_space import Places, explain_full_disk
 from vdr_spark.synth.generate import write_synthetic
 
@@ -53,6 +57,8 @@ class Pipeline:
 
     def prepare(self, stages: Sequence[str]) -> None:
         """Refuse now, before anything is reserved, what a stage would stop at: a package, a withdrawal, a full disk."""
+        if "collect" in stages and self.config.series is not None:
+            require_turn_of(self.config, self.draws.ledger.entries(), lambda: self.spark)
         with explain_missing_packages():
             if "denoise" in stages:
                 require_packages(self.config.denoise)
@@ -124,8 +130,14 @@ class Pipeline:
 
     def _denoise(self) -> bool:
         self.draws.require_spent()
-        files = self.draws.cells.files()
-        done = [denoise(files, release, self._progress, launch_with_spark) for release in self.draws.releases()]
+        files, releases = self.draws.cells.files(), self.draws.releases()
+        if all(exists(release.folder.denoised) for release in releases):
+            return False
+        past = find_past(self.spark, self.config)
+        done = [
+            denoise(files, release, self._progress, launch_with_spark, past=earlier, kept=find_kept(release))
+            for release, earlier in zip(releases, past, strict=True)
+        ]
         return any(done)
 
     def _refine(self) -> bool:

@@ -162,3 +162,25 @@ def test_what_is_uploaded_is_named_and_there() -> None:
     assert all((ROOT / path).is_dir() for path in SETTINGS["sync"]["paths"])
     assert (ROOT / "conf" / SETTINGS["variables"]["configuration"]["default"]).is_file()
     assert [name for name, target in SETTINGS["targets"].items() if target.get("default")] == ["dev"]
+
+
+def test_the_series_is_released_by_the_command_line_and_only_when_people_switch_it_on() -> None:
+    job = JOBS["series"]
+    (task,) = job["tasks"]
+    assert task["python_wheel_task"]["entry_point"] == "release"
+    assert "release" in PROJECT["entry-points"]["vdr_spark.tasks"]
+    words = [JOB_PARAMETER.sub("x", text) for text in task["python_wheel_task"]["parameters"]]
+    values = {f"var.{name}": variable["default"] for name, variable in SETTINGS["variables"].items()}
+    filled = [REFERENCE.sub(lambda m: (values | {"workspace.file_path": str(ROOT)})[m[1]], text) for text in words]
+    context = typer.main.get_command(app).commands["release"].make_context("release", filled)
+    assert (context.params["until"], context.params["yes"]) == ("today", True)
+    config = load_config(context.params["conf"], [*context.params["overrides"], "window=2026-W02"])
+    assert config.single_writer
+    used = {name for text in texts(job["tasks"]) for name in JOB_PARAMETER.findall(text)}
+    assert used == {parameter["name"] for parameter in job["parameters"]}
+    assert (job["schedule"]["pause_status"], job["max_concurrent_runs"]) == ("PAUSED", 1)
+    (cluster,) = [one["new_cluster"] for one in job["job_clusters"]]
+    assert cluster["spark_version"] in RUNTIMES
+    assert (cluster["data_security_mode"], cluster["enable_local_disk_encryption"]) == ("SINGLE_USER", True)
+    assert cluster["spark_conf"] == CLUSTERS["workers"]["spark_conf"]
+    assert cluster["init_scripts"] == CLUSTERS["workers"]["init_scripts"]

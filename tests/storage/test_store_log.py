@@ -145,6 +145,6 @@ def test_an_older_table_gets_the_columns_that_it_lacks_and_stays_the_same(tmp_pa
 def test_a_table_of_other_types_is_not_made_ours(tmp_path: Path) -> None:
     log = log_on_disk(tmp_path / "table")
     log.create(older(RELEASES, k="STRING"))
-    with pytest.raises(OtherVersion, match=r"\(k\), and cannot be brought to schema version 3 in place"):
+    with pytest.raises(OtherVersion, match=r"\(k\), and cannot be brought to schema version 4 in place"):
         log.create(RELEASES)
     assert log.version() == 0

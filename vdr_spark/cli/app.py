@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from vdr_spark.cli import budget, query, releases, sql
+from vdr_spark.cli import budget, query, releases, series, sql
 from vdr_spark.cli.console import console, run
 from vdr_spark.cli.logs import show_log_options
 from vdr_spark.cli.options import (
@@ -23,6 +23,7 @@ from vdr_spark.cli.options import (
     RegionName,
     WithdrawnToo,
     Yes,
+    open_any_window,
     open_config,
 )
 from vdr_spark.errors import ExitCode, InvalidConfig
@@ -39,6 +40,7 @@ app.add_typer(query.app, name="query")
 app.add_typer(budget.app, name="budget")
 app.add_typer(releases.app, name="releases")
 app.add_typer(sql.app, name="sql")
+app.add_typer(series.app, name="series")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -52,7 +54,7 @@ def explain_command(conf: Conf, overrides: Overrides = None) -> None:
     from vdr_spark.explain import explain
     from vdr_spark.plan import make_plan
 
-    console.print(explain(make_plan(open_config(conf, overrides))), markup=False)
+    console.print(explain(make_plan(open_any_window(conf, overrides))), markup=False)
 
 
 @app.command("check")
@@ -98,8 +100,31 @@ def publish(conf: Conf, dry_run: DryRun = False, overrides: Overrides = None) ->
 
 
 @app.command()
-def release(conf: Conf, yes: Yes = False, dry_run: DryRun = False, overrides: Overrides = None) -> None:
-    """Collect, denoise, refine and publish: whatever of these is not done yet."""
+def release(
+    conf: Conf,
+    yes: Yes = False,
+    dry_run: DryRun = False,
+    overrides: Overrides = None,
+    window: Annotated[
+        list[str] | None, typer.Option("--window", metavar="NAME", help="Of a series: one window, as 2020-W05.")
+    ] = None,
+    next_one: Annotated[
+        bool, typer.Option("--next", help="Of a series: the first window that is due and not published.")
+    ] = False,
+    until: Annotated[
+        str | None,
+        typer.Option(metavar="DAY", help="Of a series: all windows that are due then, in order; `today`, or a day."),
+    ] = None,
+    correct: Annotated[
+        str | None,
+        typer.Option(metavar="WORDS", help="With --window: draw it again for what it kept back; why. Supersedes it."),
+    ] = None,
+) -> None:
+    """Collect, denoise, refine and publish: whatever of these is not done yet. Of a series, windows in order."""
+    wish = series.Wish(tuple(window or ()), next_one, until, correct)
+    if wish.is_given:
+        series.release_windows(conf, overrides or [], wish, not yes, dry_run)
+        return
     _run("release", conf, overrides, dry_run, ask=not yes)
 
 

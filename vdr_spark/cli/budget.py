@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from vdr_spark.cli.console import console
-from vdr_spark.cli.options import Conf, Json, Overrides, open_config, open_spark
+from vdr_spark.cli.options import Conf, Json, Overrides, open_any_window, open_spark
 from vdr_spark.cli.translation import translate
 from vdr_spark.config.values import parse_delta, parse_epsilon, parse_seconds
 from vdr_spark.errors import InvalidConfig
@@ -36,7 +36,7 @@ app = typer.Typer(help="The budget of a dataset, as its ledger has it.", no_args
 @app.command()
 def show(conf: Conf, overrides: Overrides = None, as_json: Json = False) -> None:
     """What was granted to the configuration's dataset, what is taken, what remains."""
-    config = open_config(conf, overrides)
+    config = open_any_window(conf, overrides)
     _print(_read_ledger(make_plan(config)).account(config.dataset), as_json)
 
 
@@ -52,7 +52,7 @@ def grant(
     as_json: Json = False,
 ) -> None:
     """Add to the dataset's budget. A decision for people to take, and on record for ever."""
-    plan = make_plan(open_config(conf, overrides))
+    plan = make_plan(open_any_window(conf, overrides))
     price = Price(_parse(currency.value, amount, parse_epsilon), currency)
     if delta is not None and currency is Currency.EPSILON:
         raise InvalidConfig(
@@ -74,7 +74,7 @@ def cap(
     as_json: Json = False,
 ) -> None:
     """Limit how fast the dataset's budget may be spent, from now on. On record for ever."""
-    plan = make_plan(open_config(conf, overrides))
+    plan = make_plan(open_any_window(conf, overrides))
     price = Price(_parse(currency.value, amount, parse_epsilon), currency)
     seconds = _parse("per", per, parse_seconds)
     ledger = _open_ledger(plan)
@@ -85,7 +85,7 @@ def cap(
 @app.command()
 def history(conf: Conf, overrides: Overrides = None, as_json: Json = False) -> None:
     """Every entry of the ledger that concerns the dataset, oldest first."""
-    config = open_config(conf, overrides)
+    config = open_any_window(conf, overrides)
     entries = [entry for entry in _read_ledger(make_plan(config)).entries() if entry.dataset == config.dataset]
     if as_json:
         print(json.dumps([asdict(entry) for entry in entries], default=str, indent=2))

@@ -10,6 +10,8 @@ import typer
 
 from vdr_spark.cli.console import caution, console, leave_on_interrupt
 from vdr_spark.config import ReleaseConfig, load_config
+from vdr_spark.config.file import read_settings, validate
+from vdr_spark.config.windowed import name_first_window
 from vdr_spark.cost import is_small
 from vdr_spark.errors import InvalidQuery
 from vdr_spark.plan import make_plan
@@ -49,6 +51,14 @@ WithdrawnToo = Annotated[
 
 def open_config(conf: Path, overrides: list[str] | None) -> ReleaseConfig:
     return load_config(conf, overrides or ())
+
+
+def open_any_window(conf: Path, overrides: list[str] | None) -> ReleaseConfig:
+    """Return the configuration; of a series that of its first window, where none is named and any will do."""
+    settings = read_settings(conf, overrides or ())
+    if settings.get("series") is None or settings.get("window") is not None:
+        return validate(settings, conf)
+    return validate(settings | {"window": name_first_window(settings)}, conf)
 
 
 def open_spark(config: ReleaseConfig, app_name: str) -> SparkSession:

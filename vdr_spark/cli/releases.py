@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from vdr_spark.cli.console import ask_to_go_on, caution, console, leave_on_interrupt, somebody_is_there
-from vdr_spark.cli.options import Json, Overrides, RegionName, open_config, open_spark
+from vdr_spark.cli.options import Json, Overrides, RegionName, open_any_window, open_spark
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import Declined, InvalidConfig, InvalidWithdrawal
 from vdr_spark.plan import make_plan
@@ -123,7 +123,7 @@ def _open(where: str, overrides: list[str] | None) -> tuple[Register, ReleaseCon
     from vdr_spark.release.register import Register
 
     if where.endswith((".yaml", ".yml")) or Path(where).is_file():
-        config = open_config(Path(where), overrides)
+        config = open_any_window(Path(where), overrides)
         return Register(make_plan(config).output, lambda: open_spark(config, "releases")), config
     if overrides:
         raise InvalidConfig(f"--set changes settings of a configuration, and {where} is an output folder")

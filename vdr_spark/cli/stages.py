@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
@@ -13,11 +14,20 @@ from vdr_spark.cli.options import open_config, open_spark
 from vdr_spark.cli.run_record import begin_record
 from vdr_spark.plan import Plan, Region, make_plan
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 
 def run_stages(
-    command: str, names: Sequence[str], conf: Path, overrides: Sequence[str], ask: bool = False, dry: bool = False
+    command: str,
+    names: Sequence[str],
+    conf: Path,
+    overrides: Sequence[str],
+    ask: bool = False,
+    dry: bool = False,
+    spark: SparkSession | None = None,
 ) -> None:
-    """Run stages of a configuration in order; with `dry` only say what they would do."""
+    """Run stages of a configuration in order; with `dry` only say what they would do. A session may be given."""
     config = open_config(conf, [*overrides])
     plan = make_plan(config)
     if dry:
@@ -28,7 +38,7 @@ def run_stages(
     from vdr_spark.pipeline import Pipeline
 
     record = begin_record(command, plan)
-    spark = open_spark(config, names[0])
+    spark = spark or open_spark(config, names[0])
     record.note_spark(spark)
     pipeline = Pipeline(spark, config, ConsoleProgress(), confirm=ask_to_go_on if ask else lambda: True)
     pipeline.prepare(names)

@@ -19,9 +19,19 @@ _MAX_BYTES = 1 << 16  # bytes; a configuration is a page
 
 def load_config(path: str | Path, overrides: Sequence[str] = ()) -> ReleaseConfig:
     """Read and validate a configuration. An override is `section.key=value`, its value written as in YAML."""
+    return validate(read_settings(path, overrides), path)
+
+
+def read_settings(path: str | Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
+    """Read a configuration with its overrides as it is written; nothing is validated yet."""
     tree = read_tree(Path(path))
     for override in overrides:
         _override(tree, override)
+    return tree
+
+
+def validate(tree: dict[str, Any], path: str | Path) -> ReleaseConfig:
+    """Return settings as a configuration, or say what is wrong with those of a file."""
     try:
         return ReleaseConfig.model_validate(tree)
     except ValidationError as problem:

@@ -22,6 +22,7 @@ from vdr_spark.config.values import (
     parse_jars,
     parse_moment,
     parse_seconds,
+    parse_window,
     parse_zone,
 )
 
@@ -40,6 +41,7 @@ Moment = Annotated[
     AfterValidator(check_year),
     Written("date or time, as `2020-01-07` or `2020-01-07T06:00`"),
 ]
+WindowName = Annotated[str, BeforeValidator(parse_window), Written("name of a window, as `2020-W05` or `2020-01-06`")]
 Name = Annotated[str, Field(pattern=NAME), Written("name of a-z, 0-9, - and _")]
 Degrees = Annotated[float, Field(allow_inf_nan=False), Written("degrees")]
 # Paths are strings, not `pathlib`: they may be s3a://, abfss:// or a Unity Catalog volume.

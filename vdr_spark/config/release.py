@@ -6,12 +6,15 @@ What follows from it (ids, price, cells, places) is worked out by `vdr_spark.pla
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from pydantic import Field, model_validator
 
 from vdr_spark.config.denoise import DenoiseSettings
-from vdr_spark.config.kinds import Location, Name, SchemaName
+from vdr_spark.config.kinds import Location, Name, SchemaName, WindowName
 from vdr_spark.config.privacy import PrivacySettings
+from vdr_spark.config.series import SeriesSettings
 from vdr_spark.config.settings import (
     AboutSettings,
     GridSettings,
@@ -23,6 +26,7 @@ from vdr_spark.config.settings import (
     SparkSettings,
     SynthSettings,
 )
+from vdr_spark.config.windowed import check_window, settle_window
 from vdr_spark.promise import Unit
 from vdr_spark.storage.paths import resolve
 from vdr_spark.storage.schemas import TABLE_NAMES
@@ -60,7 +64,21 @@ class ReleaseConfig(Section):
         default=None, min_length=1, description="or several boxes, by name"
     )
     grid: GridSettings = Field(default=GridSettings(), description="its cells")
-    period: PeriodSettings = Field(description="from when to when, in which slices")
+    period: PeriodSettings = Field(
+        description="from when to when, in which slices; in a series `start` and `end` follow from the window"
+    )
+    series: SeriesSettings | None = Field(
+        default=None, description="windows that are released one after the other; the price of each follows from it"
+    )
+    window: WindowName | None = Field(
+        default=None, description="of a series: which window, such as `2020-W05`; `vdr release --window` says it"
+    )
+    correction: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=500,
+        description="of a window that is published: why it is drawn again, for those who used it; public",
+    )
     privacy: PrivacySettings = Field(description="who is protected, how strongly")
     denoise: DenoiseSettings = Field(default=DenoiseSettings(), description="how noise is taken out again")
     refine: RefineSettings = Field(default=RefineSettings(), description="from kept to all pings")
@@ -72,6 +90,16 @@ class ReleaseConfig(Section):
     )
     about: AboutSettings = Field(default=AboutSettings(), description="who publishes, what for")
     spark: SparkSettings = Field(default=SparkSettings(), description="the session")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _settle_window(cls, given: Any) -> Any:
+        return settle_window(given) if isinstance(given, Mapping) else given
+
+    @model_validator(mode="after")
+    def _as_its_series_says(self) -> ReleaseConfig:
+        check_window(self)
+        return self
 
     @property
     def boxes(self) -> tuple[tuple[str | None, RegionSettings], ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from zoneinfo import ZoneInfo
@@ -104,6 +104,14 @@ def parse_moment(value: object) -> object:
     if isinstance(value, int | float):
         raise ValueError(MOMENT_RULE)
     return value
+
+
+def parse_window(value: object) -> str:
+    """The name of a window: a week, or a day, which YAML takes for a date. Which window that is, a calendar says."""
+    text = value.isoformat() if isinstance(value, date) and not isinstance(value, datetime) else value
+    if not isinstance(text, str) or not re.fullmatch(r"\d{4}-([Ww]\d{2}|\d{2}-\d{2})", text):
+        raise ValueError("must be a week such as 2020-W05 or a day such as 2020-01-06")
+    return text.upper()
 
 
 def check_year(moment: datetime) -> datetime:

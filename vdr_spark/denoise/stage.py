@@ -18,8 +18,10 @@ from vdr_spark.denoise.estimation.reconcile import Denoised, Twins, reconcile, r
 from vdr_spark.denoise.estimation.risk import Estimate
 from vdr_spark.denoise.estimation.sum_risk import SumRisks, judge_sums
 from vdr_spark.denoise.launcher import Launcher
+from vdr_spark.denoise.past.window import PastWindow
 from vdr_spark.denoise.petastorm_compat import load_petastorm
 from vdr_spark.denoise.petastorm_reader import read_region
+from vdr_spark.denoise.priors.kept import KeptModels
 from vdr_spark.denoise.priors.registry import PRIORS, Prior, Task
 from vdr_spark.plan import ReleasePlan
 from vdr_spark.privacy.mechanism import Noise
@@ -36,10 +38,18 @@ def require_packages(settings: DenoiseSettings) -> None:
         importlib.import_module("torch")
 
 
-def denoise(files: Sequence[str], release: ReleasePlan, progress: Progress, launcher: Launcher | None = None) -> bool:
+def denoise(
+    files: Sequence[str],
+    release: ReleasePlan,
+    progress: Progress,
+    launcher: Launcher | None = None,
+    past: Sequence[PastWindow] = (),  # noqa: ARG001
+    kept: KeptModels | None = None,
+) -> bool:
     """Denoise the noisy tensor whose live Parquet files are given; False where that was done already.
 
-    `launcher` starts training processes, where the settings ask for more than one.
+    `launcher` starts training processes, where the settings ask for more than one; `past` are earlier windows,
+    `kept` are networks that were trained on them.
     """
     folder = release.folder
     if exists(folder.denoised):
@@ -52,6 +62,7 @@ def denoise(files: Sequence[str], release: ReleasePlan, progress: Progress, laun
         folder.root,
         progress,
         launcher,
+        kept=kept,
     )
     write_json(folder.denoising, notes)
     write_tensor(folder.denoised, tensor)
@@ -66,13 +77,14 @@ def denoise_tensor(
     folder: str,
     progress: Progress,
     launcher: Launcher | None = None,
+    kept: KeptModels | None = None,
 ) -> tuple[Tensor, dict[str, Any]]:
     """Estimate the counts of the pings that were kept, from the noisy tensor (T, M, M) alone; and notes about it.
 
     `auto` tries all its candidates and keeps the one whose estimated error where people are is the least: of sums at
     all sizes, from cells to districts, in one slice and over all; without fusion, of cells.
     """
-    task = Task(noisy, noise, slices_per_day, settings, folder, progress, launcher)
+    task = Task(noisy, noise, slices_per_day, settings, folder, progress, launcher, kept=kept)
     candidates = [_try_model(model, task) for model in settings.models]
     task.forget()  # what the models shared: other tensors take their place
     if not settings.uses_fusion:
@@ -84,6 +96,8 @@ def denoise_tensor(
     notes = {"model": best.model, "fusion": best.fusion is not None, **best.prior.notes, **best.accuracy.as_notes()}
     if settings.model == "auto":
         notes["estimated_errors"] = errors
+    if networks := {of.model: of.prior.notes["network"] for of in candidates if "network" in of.prior.notes}:
+        notes["networks"] = networks  # kept or trained, and why; also of those that were not chosen
     return tensor, notes if sum_errors is None else notes | {"sum_errors": sum_errors.as_notes()}
 
 

@@ -115,6 +115,7 @@ def identify_release(config: ReleaseConfig, region: str | None) -> str:
         ("refine", refine.method),
         ("concentration", refine.concentration if refine.method == "gamma" else None),
         ("users", refine.users if refine.users != "people" else None),
+        ("past", config.series.past if config.series is not None else None),
     ]
     return _hash("release", [[name, value] for name, value in content if value is not None])
 

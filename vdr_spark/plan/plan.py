@@ -13,11 +13,13 @@ from fractions import Fraction
 from functools import cached_property
 
 from vdr_spark.config import ReleaseConfig
+from vdr_spark.config.windowed import another_window
 from vdr_spark.epsilon import find_large_delta, find_weakness
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.grid import Grid
 from vdr_spark.plan import identity
 from vdr_spark.plan.contradictions import find_contradictions
+from vdr_spark.plan.limits import list_limits
 from vdr_spark.plan.second_writer import find_second_writer
 from vdr_spark.price import Currency
 from vdr_spark.privacy.accounting import BudgetRequest, Cap, Draw, Grant
@@ -79,6 +81,7 @@ class Plan:
             opening_cap=Cap(privacy.cap.price, privacy.cap.per) if privacy.cap else None,
             configuration_hash=self.configuration_hash,
             budget_currency=privacy.budget.price.currency if privacy.budget else None,
+            limits=list_limits(self.config),
         )
 
     @cached_property
@@ -278,6 +281,13 @@ def make_plan(config: ReleaseConfig) -> Plan:
     return Plan(config, _regions(config), _draws(config), output, ledger)
 
 
+def find_superseded(config: ReleaseConfig) -> str | None:
+    """Return the draw that a correction supersedes: its window's own; None of what is no correction."""
+    if config.correction is None or config.window is None:
+        return None
+    return make_plan(another_window(config, config.window)).cells_draw.draw_id
+
+
 def _regions(config: ReleaseConfig) -> tuple[Region, ...]:
     period = config.period
     start, end = period.utc(period.start), period.utc(period.end)
@@ -294,4 +304,6 @@ def _draws(config: ReleaseConfig) -> tuple[Draw, ...]:
     if privacy.total_price is None:
         return (cells,)
     total_sha256 = identity.identify_total(config)
-    return Draw(f"{config.dataset}-total-{total_sha256[:10]}", privacy.total_price, "total", total_sha256), cells
+    # Of a window the limits of its series are kept by the name that ids begin with.
+    whose = config.dataset if config.series is None else config.name
+    return Draw(f"{whose}-total-{total_sha256[:10]}", privacy.total_price, "total", total_sha256), cells

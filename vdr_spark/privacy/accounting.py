@@ -52,6 +52,18 @@ class Cap:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """What some draws of a dataset may cost together: those of a window, or of all windows of a year."""
+
+    what: str  # in words
+    price: Price
+    names: tuple[str, ...]  # of releases: the ids of their draws begin with these
+
+    def covers(self, draw_id: str) -> bool:
+        return draw_id.startswith(tuple(f"{name}-" for name in self.names))
+
+
+@dataclass(frozen=True)
 class BudgetRequest:
     """What a release asks of the ledger: all of its draws or none."""
 
@@ -61,6 +73,7 @@ class BudgetRequest:
     opening_cap: Cap | None  # set with it
     configuration_hash: str
     budget_currency: Currency | None = None  # in which people say that the dataset's budget is kept; None: not said
+    limits: tuple[Limit, ...] = ()  # beside the dataset's budget: of a series, by its schedule
 
 
 @dataclass(frozen=True)
@@ -269,6 +282,37 @@ def _amount(entry: Entry, currency: Currency) -> Fraction:
             f"in {currency}: this software writes no such entry. Have people find out what was spent"
         )
     return entry.price.amount_in(currency)
+
+
+@dataclass(frozen=True)
+class Excess:
+    """A limit that a release would exceed."""
+
+    limit: Limit
+    requested: Fraction
+    taken: Fraction
+
+    @property
+    def remaining(self) -> Fraction:
+        return self.limit.price.amount - self.taken
+
+
+def find_excess(entries: Sequence[Entry], request: BudgetRequest) -> Excess | None:
+    """Return the first limit of a request that its draws would exceed, by those that are booked already.
+
+    A draw in rho that a limit of pure epsilon covers has no price in it: `NoPrice`.
+    """
+    booked = {
+        e.draw_id: e.price for e in reversed(entries) if e.state is State.RESERVED and e.dataset == request.dataset
+    }
+    for limit in request.limits:
+        currency = limit.price.currency
+        requested = price_of_unbooked(entries, request.draws, currency)
+        covered = [price.amount_in(currency) for draw_id, price in booked.items() if limit.covers(draw_id)]
+        taken = sum(covered, Fraction(0))
+        if requested and requested + taken > limit.price.amount:
+            return Excess(limit, requested, taken)
+    return None
 
 
 def state_of(entries: Sequence[Entry], draw_id: str) -> State | None:

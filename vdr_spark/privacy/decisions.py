@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from vdr_spark.errors import OtherCurrency
-from vdr_spark.price import Currency
+from vdr_spark.price import Currency, NoPrice
 from vdr_spark.privacy import accounting
-from vdr_spark.privacy.accounting import BudgetRequest, Cap, Draw, Entry, Grant, Posting, State
+from vdr_spark.privacy.accounting import BudgetRequest, Cap, Draw, Entry, Excess, Grant, Posting, State
 
 Decision = Callable[[Sequence[Entry]], Posting | None]
 """Decides by the ledger as it stands what to write next; None: nothing."""
@@ -80,7 +80,8 @@ def decide_reservation(request: BudgetRequest, draw: Draw) -> Decision:
         account = accounting.balance(entries, request.dataset)
         # All draws of the release or none: half of them would be paid for and useless.
         price = accounting.price_of_unbooked(entries, request.draws, account.currency)
-        return Posting.about(draw, State.RESERVED if price <= account.remaining else State.REFUSED)
+        allowed = price <= account.remaining and find_excess(entries, request) is None
+        return Posting.about(draw, State.RESERVED if allowed else State.REFUSED)
 
     return decide
 
@@ -97,6 +98,8 @@ def decide_spending(draw: Draw, tensor_sha256: str) -> Decision:
 
 def describe_refusal(request: BudgetRequest, entries: Sequence[Entry]) -> str:
     """Say what a release would overspend, and by how much."""
+    if (excess := find_excess(entries, request)) is not None:
+        return describe_excess(excess)
     account = accounting.balance(entries, request.dataset)
     requested = accounting.price_of_unbooked(entries, request.draws, account.currency)
     own = request.draws[-1].price.currency
@@ -112,6 +115,29 @@ def describe_refusal(request: BudgetRequest, entries: Sequence[Entry]) -> str:
         f"{requested}{squared}, granted {account.granted}, already reserved or spent {account.committed}, "
         f"{cap}remaining {account.remaining}, short by {requested - account.remaining}. Lower privacy.{own}, or have "
         "more granted (vdr budget grant); privacy.budget and privacy.cap only open an account."
+    )
+
+
+def find_excess(entries: Sequence[Entry], request: BudgetRequest) -> Excess | None:
+    """Return the limit of a series that a release would exceed; refuse draws that have no price in its currency."""
+    try:
+        return accounting.find_excess(entries, request)
+    except NoPrice:
+        raise OtherCurrency(
+            f"series.schedule of a release of dataset `{request.dataset}` is in epsilon, and windows of the series "
+            "were paid for in rho, which is no pure epsilon. A series keeps its currency; begin another one, by "
+            "another `name`. Nothing was booked"
+        ) from None
+
+
+def describe_excess(excess: Excess) -> str:
+    """Say which limit a release would exceed, and by how much."""
+    limit = excess.limit
+    return (
+        f"series.schedule does not allow this release: {limit.what} may cost {limit.price} together, requested "
+        f"{excess.requested}, already reserved or spent {excess.taken}, remaining {excess.remaining}, short by "
+        f"{excess.requested - excess.remaining}. A published window is not released again under other settings; "
+        "restore those that it was released with"
     )
 
 

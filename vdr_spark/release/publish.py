@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 from vdr_spark.arrays import Slices
 from vdr_spark.errors import SignalTooWeak, StageMissing
 from vdr_spark.plan import ReleasePlan
+from vdr_spark.plan.plan import find_superseded
 from vdr_spark.privacy.accounting import Entry
 from vdr_spark.release.append import append_rows, transaction_of
 from vdr_spark.release.cell_files import write_cell_files
@@ -178,4 +179,7 @@ def describe_release(
         "ledger_entry_hash": spent.entry_hash,
         "rho": None if privacy.rho is None else str(privacy.rho),
         "delta": None if privacy.delta is None else str(privacy.delta),
+        "series": release.config.series and release.config.series.name,
+        "window_name": release.config.window,
+        "supersedes": find_superseded(release.config),
     }

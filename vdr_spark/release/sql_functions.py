@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from vdr_spark.release.read import read_release
+from vdr_spark.release.read import read_release, release_rows
 from vdr_spark.release.release import Release
 from vdr_spark.sql.dialects import DIALECTS, Dialect, choose_dialect
 from vdr_spark.sql.script import Script
 from vdr_spark.sql.subject import Subject
 from vdr_spark.sql.views import Sources
+from vdr_spark.sql.windows import WINDOWS, window_steps
 from vdr_spark.storage.delta_files import is_delta_table, list_files
 from vdr_spark.storage.places import OutputFolder
 from vdr_spark.storage.schemas import CELLS, PYRAMID, RELEASES, WITHDRAWALS, Table
@@ -44,7 +45,7 @@ def sql_script(release: Release, engine: str, schema: str | None = None, prefix:
     there = is_delta_table(str(folder.table(WITHDRAWALS.name)))
     sources = name_sources(dialect, folder, there)
     subject = describe_subject(release, has_pyramid(release.output, release.release_id))
-    return Script(subject, dialect, sources, schema, prefix)
+    return Script(subject, dialect, sources, schema, prefix, windows=has_windows(folder))
 
 
 def name_sources(dialect: Dialect, folder: OutputFolder, withdrawals: bool) -> Sources:
@@ -58,6 +59,30 @@ def name_sources(dialect: Dialect, folder: OutputFolder, withdrawals: bool) -> S
 
     names = {table.name: name(table) for table in _SOURCES}
     return Sources(**names if withdrawals else names | {WITHDRAWALS.name: _NO_WITHDRAWALS})
+
+
+def series_views(
+    folder: OutputFolder, engine: str, schema: str | None = None, prefix: str = "", temporary: bool = False
+) -> list[str]:
+    """Return the statements that make the views `windows` and `series_cells`, of all series of an output.
+
+    They need no release to be chosen: whatever is published, corrected or withdrawn later is seen in them. Written for
+    tables that have a table of withdrawals, as every output with windows does.
+    """
+    dialect = choose_dialect(engine)
+
+    def name(view: str) -> str:
+        own = dialect.quote(prefix + view)
+        return own if schema is None else f"{dialect.full_name(schema)}.{own}"
+
+    kind = "TEMPORARY VIEW" if temporary else "VIEW"
+    steps = window_steps(name_sources(dialect, folder, True), name(WINDOWS))
+    return [f"CREATE OR REPLACE {kind} {name(view)} AS\n{query}" for view, query in steps]
+
+
+def has_windows(folder: OutputFolder) -> bool:
+    """Whether a folder holds windows of a series; older tables have no columns that would say so."""
+    return any(row.get("series") is not None for row in release_rows(folder))
 
 
 def has_pyramid(output: str, release_id: str) -> bool:
@@ -80,7 +105,7 @@ def register_duckdb(
         query = _live_files(table, list_files(str(folder.table(table.name))))
         connection.execute(f"CREATE OR REPLACE TEMPORARY VIEW {names[table.name]} AS {query}")
     subject = describe_subject(release, has_pyramid(output, release.release_id))
-    script = Script(subject, dialect, Sources(**names), prefix=prefix, temporary=True)
+    script = Script(subject, dialect, Sources(**names), prefix=prefix, temporary=True, windows=has_windows(folder))
     for statement in script.views() + script.functions():
         connection.execute(statement)
     return script.names
@@ -98,4 +123,6 @@ def _live_files(table: Table, files: list[str]) -> str:
         return f"SELECT {columns} WHERE false"
     listed = ", ".join(dialect.text(file) for file in files)
     partition = f", hive_partitioning = true, hive_types = {{'{table.partition}': VARCHAR}}" if table.partition else ""
-    return f"SELECT * FROM read_parquet([{listed}]{partition})"
+    # A table that got columns later has files without them.
+    by_name = ", union_by_name = true" if table.later else ""
+    return f"SELECT * FROM read_parquet([{listed}]{partition}{by_name})"

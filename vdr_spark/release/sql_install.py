@@ -12,8 +12,10 @@ from vdr_spark.spark_versions import condition_of
 from vdr_spark.sql.dialects import choose_dialect
 from vdr_spark.sql.script import Script
 from vdr_spark.storage.places import OutputFolder
-from vdr_spark.storage.schemas import PYRAMID, WITHDRAWALS
-from vdr_spark.storage.tables import create_if_missing, is_delta_table, read_partition
+from vdr_spark.storage.schemas import PYRAMID, RELEASES, WITHDRAWALS
+from vdr_spark.storage.tables import create_if_missing, find_schema_version, is_delta_table, read_partition
+
+_WINDOWS_SINCE = dict(RELEASES.later)["series"]  # the version of `releases` from which on it knows windows
 
 
 def script_by_spark(
@@ -30,7 +32,8 @@ def script_by_spark(
     sums = read_partition(spark, folder.table(PYRAMID.name), PYRAMID, release.release_id)
     subject = describe_subject(release, sums is not None and not sums.isEmpty())
     sources = name_sources(dialect, folder, is_delta_table(spark, folder.table(WITHDRAWALS.name)))
-    return Script(subject, dialect, sources, schema, prefix, temporary)
+    windows = find_schema_version(spark, folder.table(RELEASES.name), RELEASES) >= _WINDOWS_SINCE
+    return Script(subject, dialect, sources, schema, prefix, temporary, windows)
 
 
 def install_sql(spark: SparkSession, release: Release, schema: str | None = None, prefix: str = "") -> list[str]:

@@ -16,6 +16,7 @@ from vdr_spark.config import ReleaseConfig
 from vdr_spark.epsilon import GOOD_PRACTICE, NO_PROTECTION, find_weakness, in_brackets
 from vdr_spark.pings.layouts import LAYOUTS
 from vdr_spark.plan import ReleasePlan
+from vdr_spark.plan.series_promise import describe_series, exact_series
 from vdr_spark.price import Currency
 from vdr_spark.privacy.accounting import Account, Entry, State, balance
 from vdr_spark.promise import Promise
@@ -66,8 +67,14 @@ def write_statement(release: ReleasePlan, published: Published, entries: Sequenc
         "warning": _warning(release.config),
         "deployment": _deployment(release, published, own, account),
         "questions": _questions(release, published),
-        "exact": _exact(release, published, own, account) | {"ledger": _ledger_length(entries)},
+        "exact": _exact(release, published, own, account) | {"ledger": _ledger_length(entries)} | _series(release),
     }
+
+
+def _series(release: ReleasePlan) -> dict[str, Any]:
+    """Return what the promise means over the whole series; nothing of a release that is of none."""
+    found = exact_series(release.config)
+    return {} if found is None else {"series": found}
 
 
 def _warning(config: ReleaseConfig) -> str | None:
@@ -133,13 +140,22 @@ def _deployment(
             "mechanisms": _mechanism(release),
             "composition": _composition(release, entries, account),
             "post_processing": f"{published.model}, then refinement ({config.refine.method}) from kept to all pings. "
-            "Both read the stored noisy counts only.",
+            f"Both read {_describe_evidence(config)} only.",
             "justification": f"{_justify(config)} Discrete noise, because floating-point noise can be taken apart.",
             "utility": f"As estimated from the noisy counts alone: {accuracy}.",
             "additional_information": f"vdr-spark {published.code_version}; the proof stands in its docs/privacy.md; "
             "`vdr audit` checks this release.",
         },
     }
+
+
+def _describe_evidence(config: ReleaseConfig) -> str:
+    past = 0 if config.series is None else config.series.past
+    return (
+        f"stored noisy counts, its own and those of up to {past} earlier windows,"
+        if past
+        else "the stored noisy counts"
+    )
 
 
 def _user_column(config: ReleaseConfig) -> str:
@@ -259,6 +275,11 @@ def _describe_stages(config: ReleaseConfig) -> str:
     return f"In rho, {stages}. The epsilon is what rho is at this delta, by Google's dp-accounting, rounded up."
 
 
+def _ask_about_series(config: ReleaseConfig) -> dict[str, str]:
+    sentences = describe_series(config)
+    return {"What does the promise mean over the whole series?": " ".join(sentences)} if sentences else {}
+
+
 def _questions(release: ReleasePlan, published: Published) -> list[dict[str, str]]:
     """Answer what NIST SP 800-226 would have a reader ask, from the top of its pyramid down."""
     config = release.config
@@ -273,6 +294,7 @@ def _questions(release: ReleasePlan, published: Published) -> list[dict[str, str
         else UNPROTECTED,
         "What is the unit of privacy?": f"The user with all pings {_part_of_time(promise)}: {promise.unit.adjacency}. "
         f"{promise.unit.over_time}",
+        **_ask_about_series(config),
         "What else was released about the same people?": "The ledger knows; see composition. Releases under another "
         "dataset name, or by others, are not counted.",
         "Is the mechanism right, and free of floating-point leaks?": "Noise and counts are integers; the sampler "

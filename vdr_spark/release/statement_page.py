@@ -46,6 +46,7 @@ def statement_page(statement: Mapping[str, Any], withdrawal: Withdrawal | None =
         *([_withdrawn(withdrawal)] if withdrawal else []),
         *([f'<p class="alarm">{_text(statement["warning"])}</p>'] if statement["warning"] else []),
         *([_promise(exact)] if statement["protected"] else []),
+        *([_series(exact["series"])] if statement["protected"] and "series" in exact else []),
         *(_section(_TITLES[name], fields) for name, fields in statement["deployment"].items()),
         "<h2>Where the budget went</h2>",
         _budget(exact),
@@ -77,6 +78,13 @@ def _promise(exact: Mapping[str, Any]) -> str:
         f'<p class="promise">Adding or removing <b>{_text(promise.unit.whom)}</b> changes the probability '
         "of any possible release by at most a factor of e<sup>ε</sup>, with "
         f"<b>ε = {_text(exact['epsilon'])}</b>{_text(promise.beyond)}, whatever an attacker knows or computes.</p>"
+    )
+
+
+def _series(series: Mapping[str, Any]) -> str:
+    return (
+        f'<p class="promise">This is window <b>{_text(series["window"])}</b> of the series {_text(series["name"])}. '
+        f"{_text(series['meaning'])}</p>"
     )
 
 

@@ -13,6 +13,7 @@ from vdr_spark.release.cell_source import EVERYTHING, CellsInMemory
 from vdr_spark.release.choice import choose_release, no_release_yet
 from vdr_spark.release.read import build_release, open_cells
 from vdr_spark.release.release import Release
+from vdr_spark.release.sql_functions import series_views
 from vdr_spark.release.sql_install import run_script, script_by_spark
 from vdr_spark.release.stored_cells import COLUMNS, assemble_cells
 from vdr_spark.release.withdrawals import Withdrawal, by_release, require_from_before
@@ -106,6 +107,17 @@ def register_views(
     gone.createOrReplaceTempView("withdrawals")
     release = build_release(chosen, folder, lambda _, grid: open_cells(output, chosen["release_id"], grid), withdrawals)
     run_script(spark, script_by_spark(spark, release, temporary=True))
+
+
+def register_series(spark: SparkSession, output: str, tables: str | None = None) -> None:
+    """Make temporary views of all series of an output: `windows`, and `series_cells`, their cells without any twice.
+
+    What is published, corrected or withdrawn later is seen in them. `tables` is the schema of the tables, if any.
+    """
+    folder = OutputFolder.at(output, tables)
+    _published(spark, folder)
+    for statement in series_views(folder, "spark", temporary=True):
+        spark.sql(statement)
 
 
 def _published(spark: SparkSession, folder: OutputFolder) -> DataFrame:

@@ -9,6 +9,7 @@ from vdr_spark.sql.error_bars import Steps
 from vdr_spark.sql.functions import FUNCTIONS, Columns, Function
 from vdr_spark.sql.subject import Subject
 from vdr_spark.sql.views import Sources, all_cells, view_steps
+from vdr_spark.sql.windows import WINDOWS, window_steps
 
 VIEWS = {"release": "release_in_force", "cells": "release_cells", "pyramid": "release_pyramid"}
 ALL_CELLS = "released_cells"
@@ -24,6 +25,7 @@ class Script:
     schema: str | None = None  # in which views and functions get their names; None: that of the session
     prefix: str = ""  # of all names
     temporary: bool = False  # for this session only
+    windows: bool = False  # whether `releases` holds windows of series, or has the columns for them
 
     @property
     def names(self) -> list[str]:
@@ -34,6 +36,8 @@ class Script:
         """Return the statements that make the views."""
         steps = view_steps(self.subject, self.dialect, self.sources, self._views())
         made = [*((VIEWS[key], query) for key, query in steps), (ALL_CELLS, all_cells(self.sources))]
+        if self.windows:
+            made += window_steps(self.sources, self._name(WINDOWS))
         kind = "TEMPORARY VIEW" if self.temporary else "VIEW"
         return [f"CREATE OR REPLACE {kind} {self._name(name)} AS\n{query}" for name, query in made]
 

@@ -12,7 +12,7 @@ from vdr_spark.sql.dialects import Dialect
 from vdr_spark.sql.error_bars import Steps
 from vdr_spark.sql.subject import Subject
 
-_NOT_WITHDRAWN = "NOT EXISTS (SELECT 1 FROM {withdrawals} w WHERE w.release_id = r.release_id)"
+NOT_WITHDRAWN = "NOT EXISTS (SELECT 1 FROM {withdrawals} w WHERE w.release_id = r.release_id)"
 _PLACE = "c.slice, c.slice_start, {clock}, c.y, c.x, c.lat, c.lon"
 
 
@@ -29,7 +29,7 @@ class Sources:
 def view_steps(subject: Subject, dialect: Dialect, sources: Sources, names: dict[str, str]) -> Steps:
     """Return the views of one release in order, under the keys `release`, `cells` and `pyramid` of `names`."""
     chosen = dialect.text(subject.release_id)
-    in_force = _NOT_WITHDRAWN.format(withdrawals=sources.withdrawals)
+    in_force = NOT_WITHDRAWN.format(withdrawals=sources.withdrawals)
     place = _PLACE.format(clock=local_clock(subject, dialect, "c.slice"))
     # One row or none: without a release in force nothing of it is seen.
     rows = f"WHERE c.release_id = {chosen} AND EXISTS (SELECT 1 FROM {names['release']})"
@@ -59,7 +59,7 @@ def view_steps(subject: Subject, dialect: Dialect, sources: Sources, names: dict
 
 def all_cells(sources: Sources) -> str:
     """Return the query of the cells of all releases in force. Never to be added up across releases."""
-    in_force = _NOT_WITHDRAWN.format(withdrawals=sources.withdrawals)
+    in_force = NOT_WITHDRAWN.format(withdrawals=sources.withdrawals)
     return (
         "SELECT c.release_id, c.slice, c.slice_start, c.y, c.x, c.lat, c.lon,\n"
         "    CAST(c.count AS DOUBLE) AS count, CAST(c.deviation AS DOUBLE) AS deviation, c.protected\n"

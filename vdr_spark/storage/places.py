@@ -47,6 +47,10 @@ class OutputFolder:
         """Return the folder for a copy of a draw's noisy slices, where the files of the table are out of reach."""
         return self._path("work", f"{draw_id}.noisy")
 
+    def series(self, name: str) -> SeriesFolder:
+        """Return the folder of what the windows of a series share."""
+        return SeriesFolder(self._path("work", f"{name}.series"))
+
     def lock(self, draw_id: str) -> str:
         """Return the path of the file that is locked while a draw is made."""
         return self._path("work", f"{draw_id}.lock")
@@ -111,6 +115,22 @@ class ReleaseFolder:
     def network(self, model: str) -> str:
         """Return the folder that keeps the training of a network."""
         return posixpath.join(self.root, model)
+
+
+@dataclass(frozen=True)
+class SeriesFolder:
+    """What the windows of a series share; paths only."""
+
+    root: str
+
+    @property
+    def checkpoint(self) -> str:
+        """How far a stream has read the table of pings: Spark's own, of versions and files, without a row."""
+        return posixpath.join(self.root, "stream")
+
+    def networks(self, region: str | None) -> str:
+        """Return the folder of notes on the networks that are kept for a region's later windows."""
+        return posixpath.join(self.root, "networks", *([region] if region else []))
 
 
 @dataclass(frozen=True)

@@ -157,10 +157,22 @@ RELEASES = Table(
         ("ledger_entry_hash", "STRING", "its hash: a ledger that was replaced does not have it"),
         ("rho", "STRING", "privacy loss in rho of zero-concentrated privacy, exact; null where it is pure epsilon"),
         ("delta", "STRING", "with rho: the delta at which `epsilon` holds, exact; null where it is pure"),
+        ("series", "STRING", "name of the series that it is a window of; null where it is of none"),
+        ("window_name", "STRING", "of a series: which window, as 2020-W05"),
+        ("supersedes", "STRING", "of a correction: the draw_id whose releases are not to be used beside it"),
     ),
     {"positive_gamma": "gamma > 0"},
-    version=3,
-    later=(("released_total", 2), ("sum_deviation", 2), ("total_deviation", 2), ("rho", 3), ("delta", 3)),
+    version=4,
+    later=(
+        ("released_total", 2),
+        ("sum_deviation", 2),
+        ("total_deviation", 2),
+        ("rho", 3),
+        ("delta", 3),
+        ("series", 4),
+        ("window_name", 4),
+        ("supersedes", 4),
+    ),
 )
 
 WITHDRAWALS = Table(

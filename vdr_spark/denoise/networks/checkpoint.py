@@ -64,6 +64,13 @@ class Checkpoint:
             raise CheckpointMismatch(f"the checkpoint's weights do not fit the model: {problem}") from None
         return self.best_weights
 
+    def restore_best(self, model: nn.Module) -> None:
+        """Put the weights of the best epoch in place, to predict by; refused where they are of another shape."""
+        try:
+            model.load_state_dict(_with_prefix(self.tensors, _BEST))
+        except RuntimeError:
+            raise CheckpointMismatch("its weights are of another shape") from None
+
 
 def checkpoint_path(folder: str) -> str:
     """Return where a folder keeps its checkpoint."""

@@ -23,13 +23,14 @@ from vdr_spark.arrays import Slices
 from vdr_spark.config.denoise import BlindspotSettings
 from vdr_spark.denoise.estimation.likelihood import Axis
 from vdr_spark.denoise.estimation.marginal import MarginalLikelihood
-from vdr_spark.denoise.networks.checkpoint import Identity, resume, save_checkpoint
+from vdr_spark.denoise.networks.checkpoint import Identity, load_checkpoint, resume, save_checkpoint
 from vdr_spark.denoise.networks.training_log import write_training_log
 from vdr_spark.denoise.networks.unet import BlindspotNetwork, Correction
 from vdr_spark.denoise.priors.features import Features
 from vdr_spark.denoise.priors.regression import Regression
 from vdr_spark.denoise.statistics.local_mean import local_mean
 from vdr_spark.denoise.statistics.subsets import evenly_spaced
+from vdr_spark.errors import CheckpointMismatch
 from vdr_spark.privacy.mechanism import Noise
 from vdr_spark.progress import NullProgress, Progress
 
@@ -41,6 +42,7 @@ _USUAL_DISPERSION, _DISPERSION_REACH = math.log(2), 2.5  # logarithms
 _USUAL_TAIL, _TAIL_REACH = -7.0, 5.0  # of the logit of its weight
 _BUSY_CROPS = 0.85  # of crops are sampled where people are; the rest anywhere
 _BUSY_WIDTH = 4.0  # cells, of the map by which they are sampled
+_SURE = 2.0  # deviations, from which on a kept network counts as worse than none
 
 
 def train_blindspot(
@@ -55,6 +57,30 @@ def train_blindspot(
 ) -> BlindspotNetwork:
     """Train on a noisy tensor (T, M, M). The folder keeps the training: a killed one is continued."""
     return _train(noisy, noise, _View(features, ridge, device), settings, folder, progress or NullProgress())
+
+
+def load_blindspot(folder: str, features: Features, ridge: Regression, device: torch.device) -> BlindspotNetwork:
+    """Return the network of a training that lies in a folder; refused where it does not fit these features."""
+    checkpoint = load_checkpoint(folder)
+    if checkpoint is None:
+        raise CheckpointMismatch(f"there is no checkpoint in {folder}")
+    seen = _View(features, ridge, device).of(0)
+    network = BlindspotNetwork(seen.others.shape[1], seen.own.shape[1]).to(device)
+    checkpoint.restore_best(network)
+    return network.to(memory_format=torch.channels_last).eval().requires_grad_(False)
+
+
+def find_drift(mean: Slices, ridge: Slices, noisy: Slices) -> str | None:
+    """Say that a network's prediction is worse than that of the regression it corrects; None where it is not.
+
+    Both are blind, so the squared distances to the noisy counts differ by what the predictions differ in error, in the
+    mean, whatever the counts are. Slice by slice, because neighbouring cells err alike.
+    """
+    gains = [float((np.square(m - n) - np.square(r - n)).mean()) for m, r, n in zip(mean, ridge, noisy, strict=True)]
+    loss, spread = float(np.mean(gains)), float(np.std(gains) / math.sqrt(len(gains)))
+    if loss <= _SURE * spread or loss <= 0:
+        return None
+    return f"its squared error is {loss:.3g} above that of the regression it corrects ({spread:.2g} is chance)"
 
 
 def predict_blindspot(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,11 @@ from vdr_spark.arrays import Integers, Slices
 from vdr_spark.denoise.estimation.accuracy import busyness
 from vdr_spark.denoise.estimation.risk import estimate_risk
 from vdr_spark.denoise.networks.autoencoder import Autoencoder, Output
+from vdr_spark.denoise.networks.checkpoint import load_checkpoint
 from vdr_spark.denoise.networks.device import place_images
-from vdr_spark.denoise.networks.training import Run, best_epoch, read_finished_log, run_model, train
-from vdr_spark.errors import InvalidInput
+from vdr_spark.denoise.networks.training import Run, best_epoch, new_model, read_finished_log, run_model, train
+from vdr_spark.denoise.priors.kept import KeptModels, reuse_or_train
+from vdr_spark.errors import CheckpointMismatch, InvalidInput
 from vdr_spark.privacy.mechanism import Noise
 
 Reconstruct = Callable[[Slices], Slices]
@@ -25,19 +27,52 @@ Reconstruct = Callable[[Slices], Slices]
 
 _FEWEST_FOR_VALIDATION = 8  # slices of a release; of fewer, none can be spared
 _MOST_MEASURED = 8  # slices that are reconstructed three times after each epoch
+_GROWN = 0.25  # of its error, from which on a kept model counts as drifted
 _MOST_AT_ONCE = 8  # whole slices in a batch: a training on crops has more of them in one than memory has room for
 
 
-def autoencoder_prior(noisy: Slices, noise: Noise, run: Run) -> tuple[Reconstruct, dict[str, Any]]:
-    """Train on a noisy tensor (T, M, M); return what reconstructs counts, at least 0, and notes about the training.
+def autoencoder_prior(
+    noisy: Slices,
+    noise: Noise,
+    run: Run,
+    kept: KeptModels | None = None,
+    train_elsewhere: Callable[[], None] = lambda: None,
+) -> tuple[Reconstruct, dict[str, Any]]:
+    """Train on a noisy tensor (T, M, M), or use a model that is kept; return what reconstructs counts, at least 0.
 
+    And notes about the training. `train_elsewhere` may do it in other processes, and leave it in the run's folder.
     Reads the noisy tensor only, so it is post-processing and costs no privacy.
     """
-    reconstructor = train_reconstructor(noisy, noise, run)
-    log = read_finished_log(run)
+    trained = list[Reconstructor]()
+
+    def train_here() -> Reconstructor:
+        train_elsewhere()
+        trained.append(train_reconstructor(noisy, noise, run))
+        return trained[0]
+
+    settings = run.settings.model_dump(mode="json")
+    reconstructor, why = reuse_or_train(
+        kept,
+        run.model,
+        settings,
+        run.folder,
+        lambda folder: load_reconstructor(noisy, noise, replace(run, folder=folder)),
+        lambda loaded: find_drift(loaded, noisy, noise),
+        train_here,
+    )
+    log = read_finished_log(reconstructor.run)
     best = log[best_epoch(log) - 1]
-    notes = {"epochs": len(log), "best_epoch": int(best["epoch"]), "validation_error": best["error"]}
-    return lambda counts: np.maximum(reconstructor.reconstruct(counts), 0), notes
+    notes = {"epochs": len(log) if trained else 0, "best_epoch": int(best["epoch"]), "validation_error": best["error"]}
+    return lambda counts: np.maximum(reconstructor.reconstruct(counts), 0), notes | why
+
+
+def find_drift(loaded: Reconstructor, noisy: Slices, noise: Noise) -> str | None:
+    """Say that a kept model's estimated error has grown since it was trained; None where it has not, by much."""
+    log = read_finished_log(loaded.run)
+    before, now = log[best_epoch(log) - 1]["error"], measure_error(loaded, noisy, noise)
+    if now <= before + _GROWN * abs(before):
+        return None
+    return f"its estimated error, relative to that of the noise, was {before:.3g} and is {now:.3g}"
 
 
 def train_reconstructor(noisy: Slices, noise: Noise, run: Run) -> Reconstructor:
@@ -48,24 +83,39 @@ def train_reconstructor(noisy: Slices, noise: Noise, run: Run) -> Reconstructor:
     if not np.isfinite(noisy).all():
         raise InvalidInput("the noisy tensor holds values that are not finite numbers; collect again")
     scaling = Scaling.of(noisy, noise, run.settings.asinh)
-    validation = validation_slices(len(noisy), run.settings.validation_share)
-    # Where none can be spared, the model is measured on slices that it has learnt from, and looks better than it is.
-    measured = (noisy[validation] if len(validation) else noisy)[:_MOST_MEASURED]
-    training = np.delete(noisy, validation, axis=0)
-    weights = busyness(training.sum(axis=0, dtype=np.float64), len(training), noise) if len(validation) else None
+    training = np.delete(noisy, validation_slices(len(noisy), run.settings.validation_share), axis=0)
 
     def error(model: Autoencoder) -> float:
-        """Return the estimated squared error, relative to that of the noise itself (or to a ping's, if that is more).
-
-        Of what is reconstructed before it is cut off at zero: a new model makes nothing but that, and could not be
-        seen to learn.
-        """
-        risk = estimate_risk(measured, Reconstructor(model, scaling, run).reconstruct, noise, weights=weights)
-        return risk / max(noise.variance, 1.0)
+        return measure_error(Reconstructor(model, scaling, run), noisy, noise)
 
     fingerprint = hashlib.sha256(noisy.tobytes() + repr(noise).encode()).hexdigest()[:16]
     model = train(scaling.scale(training), run, error, fingerprint)
     return Reconstructor(model, scaling, run)
+
+
+def measure_error(reconstructor: Reconstructor, noisy: Slices, noise: Noise) -> float:
+    """Return the estimated squared error, relative to that of the noise itself (or to a ping's, if that is more).
+
+    On slices that the model has not learnt from, of what is reconstructed before it is cut off at zero: a new model
+    makes nothing but that, and could not be seen to learn.
+    """
+    validation = validation_slices(len(noisy), reconstructor.run.settings.validation_share)
+    # Where none can be spared, the model is measured on slices that it has learnt from, and looks better than it is.
+    measured = (noisy[validation] if len(validation) else noisy)[:_MOST_MEASURED]
+    learnt = noisy.sum(axis=0, dtype=np.float64) - noisy[validation].sum(axis=0, dtype=np.float64)
+    weights = busyness(learnt, len(noisy) - len(validation), noise) if len(validation) else None
+    risk = estimate_risk(measured, reconstructor.reconstruct, noise, weights=weights)
+    return risk / max(noise.variance, 1.0)
+
+
+def load_reconstructor(noisy: Slices, noise: Noise, run: Run) -> Reconstructor:
+    """Return the model of the training in a run's folder, with the scaling of another noisy tensor."""
+    checkpoint = load_checkpoint(run.folder)
+    if checkpoint is None:
+        raise CheckpointMismatch(f"there is no checkpoint in {run.folder}")
+    model = new_model(run)
+    checkpoint.restore_best(model)
+    return Reconstructor(model.eval(), Scaling.of(noisy, noise, run.settings.asinh), run)
 
 
 @dataclass(frozen=True)

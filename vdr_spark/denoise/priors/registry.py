@@ -12,6 +12,7 @@ from vdr_spark.arrays import Slices
 from vdr_spark.config.denoise import DenoiseSettings
 from vdr_spark.denoise.launcher import Launcher
 from vdr_spark.denoise.priors.features import Features
+from vdr_spark.denoise.priors.kept import KeptModels, reuse_or_train
 from vdr_spark.denoise.priors.regression import Regression
 from vdr_spark.denoise.priors.ridge import fit_ridge, ridge_prior
 from vdr_spark.denoise.priors.temporal import TemporalPrior, temporal_prior
@@ -33,6 +34,7 @@ class Task:
     folder: str  # of this release's work
     progress: Progress
     launcher: Launcher | None = None  # of training processes, where there may be several
+    kept: KeptModels | None = None  # networks of earlier windows, where there are windows
 
     def folder_of(self, model: str) -> str:
         """Return where a model keeps its training."""
@@ -90,24 +92,30 @@ def _ridge(task: Task) -> Prior:
 
 def _blindspot(task: Task) -> Prior:
     from vdr_spark.denoise.networks.device import choose_device
-    from vdr_spark.denoise.priors.blindspot import predict_blindspot, train_blindspot
+    from vdr_spark.denoise.priors.blindspot import find_drift, load_blindspot, predict_blindspot, train_blindspot
 
     settings, device = task.settings.blindspot, choose_device(task.settings.device)
-    network = train_blindspot(
-        task.noisy,
-        task.noise,
-        task.features,
-        task.ridge,
-        settings,
-        task.folder_of("blindspot"),
-        device,
-        task.progress,
+    folder = task.folder_of("blindspot")
+    network, why = reuse_or_train(
+        task.kept,
+        "blindspot",
+        settings.model_dump(mode="json"),
+        folder,
+        lambda earlier: load_blindspot(earlier, task.features, task.ridge, device),
+        lambda loaded: find_drift(
+            predict_blindspot(loaded, task.features, task.ridge, device, task.progress),
+            ridge_prior(task.features, task.ridge, task.progress),
+            task.noisy,
+        ),
+        lambda: train_blindspot(
+            task.noisy, task.noise, task.features, task.ridge, settings, folder, device, task.progress
+        ),
     )
 
     def predict(task: Task) -> Slices:
         return predict_blindspot(network, task.features, task.ridge, device, task.progress)
 
-    return Prior(predict(task), {"steps": settings.steps}, predict)
+    return Prior(predict(task), {"steps": settings.steps} | why, predict)
 
 
 def _autoencoder(task: Task, model: str) -> Prior:
@@ -121,9 +129,12 @@ def _autoencoder(task: Task, model: str) -> Prior:
             task.folder_of(model),
             lambda line: update(line["epoch"], f"loss {line['loss']:.3f}, error {line['error']:.3f} of the noise's"),
         )
-        if task.settings.processes > 1:
-            train_distributed(task.noisy, task.noise, run, task.settings, task.launcher)
-        reconstruct, notes = autoencoder_prior(task.noisy, task.noise, run)
+
+        def train_in_processes() -> None:
+            if task.settings.processes > 1:
+                train_distributed(task.noisy, task.noise, run, task.settings, task.launcher)
+
+        reconstruct, notes = autoencoder_prior(task.noisy, task.noise, run, task.kept, train_in_processes)
         return Prior(reconstruct(task.noisy), notes, lambda task: reconstruct(task.noisy), reconstruct)
 
 

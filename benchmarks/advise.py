@@ -9,9 +9,10 @@ number of users to one digit, whatever is true; `earlier` sees one release of th
 (its k is 4, 16 or 64, by the draw; norms 2, 4 or 8), and `histogram` a noisy histogram of pings per user for a fiftieth
 of the price, which the cells then lack. `paper` is 2.5e-7 N.
 
-Constants of the model were chosen on other data (docs/choosing_k.md). With `--record` what is measured is kept in a file
-and not measured again: a run that was ended goes on. All figures are exact about the data: nothing here is private. The
-last line is JSON: for each set and source the error with the advised k over that of the best k, mean over the draws.
+Constants of the model were chosen on other data (docs/choosing_k.md). With `--record` what is measured is kept in a
+file and not measured again: a run that was ended goes on. All figures are exact about the data: nothing here is
+private. The last line is JSON: for each set and source the error with the advised k over that of the best k, mean over
+the draws.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ CELLS, HOURS, SLICES = 144, 6, 28
 SHARE = Fraction(1, 50)  # of the price, for a histogram
 EARLIER = {"l2": (2, 4, 8)}  # bounds of the earlier release, by draw
 SUMS_EARLIER = (4, 16, 64)
-GIVE_UP = 1.12  # times the least error: a bound that is no longer looked at, nor those beyond it
+GIVE_UP = 1.12  # times the least error of the first draw: bounds beyond are not looked at
+NEAR = 1.03  # times it: looked at by all draws, for any of these may be the best
 _MANY = 50  # draws of a histogram, which costs nothing here
 
 
@@ -132,7 +134,7 @@ class Measured:
         released, grid, total = denoise_and_refine(noisy, plan)[0].counts, data.grid, len(data.cells)
         places = released_places(released, grid, grid.cells_per_side, grid.box.side_metres[0])
         kept = kept_of(noisy, plan) / total
-        sizes = learn_sizes(plan.config, self.case.bounding, bound, kept, places, total / SLICES)
+        sizes = learn_sizes(plan.config.refine.users, self.case.bounding, bound, kept, SLICES)
         if sizes is None:
             return 0
         return self.advised(plan.plan, Known("earlier", "", sizes, places))
@@ -177,12 +179,12 @@ def _judge(measured: Measured, draws: int) -> dict[str, object]:
     if case.bounding == "l2":
         del advised["paper"]
     curve = _sweep(measured, declared, draws, {bound for of in advised.values() for bound in of})
-    best = min(curve, key=lambda bound: float(np.mean(curve[bound])))
+    best = min((bound for bound in curve if len(curve[bound]) == draws), key=lambda bound: float(np.mean(curve[bound])))
     least = float(np.mean(curve[best]))
     print(f"\n{measured.name}: {facts['pings']:,} pings of {facts['users']:,} users, {case}")
     for bound, errors in sorted(curve.items()):
         star = "  <- best" if bound == best else ""
-        print(f"  {bound:>6}  {np.mean(errors):.4f} +- {np.std(errors):.4f}{star}")
+        print(f"  {bound:>6}  {np.mean(errors):.4f} +- {np.std(errors):.4f}, draws: {len(errors)}{star}")
     found: dict[str, object] = {"best": best, "error": least}
     for source, bounds in advised.items():
         errors = [curve[bound][draw] for draw, bound in enumerate(bounds)]
@@ -211,8 +213,11 @@ def _sweep(measured: Measured, start: int, draws: int, others: set[int]) -> dict
             if first[bound] > GIVE_UP * min(first.values()):
                 break
             bound = int(bound * factor)
-    near = {bound for bound, error in first.items() if error <= GIVE_UP * min(first.values())}
-    return {bound: [measured.error(bound, draw) for draw in range(draws)] for bound in sorted(near | others) if bound}
+    near = {bound for bound, error in first.items() if error <= NEAR * min(first.values())} | others
+    return {
+        bound: [measured.error(bound, draw) for draw in range(draws if bound in near else 1)]
+        for bound in sorted(first.keys() | near)
+    }
 
 
 def _advise_by_histogram(measured: Measured) -> list[int]:

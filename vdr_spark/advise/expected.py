@@ -59,9 +59,8 @@ class Crowd:
 
     @property
     def together(self) -> Floats:
-        """r: the pings of a user in one square and slice, by class of users. (c,)"""
-        pings = self.sizes.pings
-        return np.maximum(1.0, pings / (1 + pings / _BURST) + _COMES_BACK[self.users] * pings / self.slices)
+        """r, by class of users. (c,)"""
+        return pings_together(self.sizes, self.users, self.slices)
 
 
 @dataclass(frozen=True)
@@ -78,6 +77,12 @@ class Expected:
         return vars(self).copy()
 
 
+def pings_together(sizes: Sizes, users: Users, slices: int) -> Floats:
+    """Return r, the pings of a user in one square and slice, by class of users. (c,)"""
+    pings = sizes.pings
+    return np.maximum(1.0, pings / (1 + pings / _BURST) + _COMES_BACK[users] * pings / slices)
+
+
 def weights_of(bounding: str, bound: float, sizes: Sizes, together: Floats) -> Floats:
     """Return w, what a ping of a user counts before scaling, by class of users. (c,)"""
     if bounding == "l2":
@@ -85,14 +90,14 @@ def weights_of(bounding: str, bound: float, sizes: Sizes, together: Floats) -> F
     return np.minimum(1.0, bound / sizes.pings)
 
 
-def kept_share(crowd: Crowd, bound: int) -> float:
+def kept_share(sizes: Sizes, bounding: str, bound: int, together: Floats) -> float:
     """Return n / N."""
-    return float(crowd.sizes.shares @ weights_of(crowd.bounding, bound, crowd.sizes, crowd.together))
+    return float(sizes.shares @ weights_of(bounding, bound, sizes, together))
 
 
 def expect(crowd: Crowd, bound: int, noise_variance: float) -> Expected:
     """Return the errors to be expected of a bound whose noise has this variance in a cell, in pings squared."""
-    kept = kept_share(crowd, bound)
+    kept = kept_share(crowd.sizes, crowd.bounding, bound, crowd.together)
     divisors = crowd.places.divisors(crowd.of_slice)
     by_bounding = _MEAN_SIZE * float(np.mean(np.sqrt(_variance_of_bounding(crowd, bound, kept)) / divisors))
     by_noise = _MEAN_SIZE * math.sqrt(CELLS_ASKED * noise_variance) / kept * float(np.mean(1 / divisors))

@@ -30,8 +30,8 @@ class Sizes:
     @cached_property
     def shares(self) -> Floats:
         """Of all pings, those of each class. (c,)"""
-        of_class: Floats = self.pings * self.users
-        return of_class / of_class.sum()
+        shares: Floats = self.pings * self.users / self.total
+        return shares
 
     @property
     def mean(self) -> float:
@@ -53,7 +53,7 @@ def sizes_of_law(law: PowerLaw) -> Sizes:
     pings, chances = np.arange(1, law.cutoff + 1), law.probabilities
     edges = np.unique(np.r_[np.arange(1, _FEW), np.geomspace(_FEW, law.cutoff + 1, _CLASSES).astype(np.int64)])
     of_class = np.searchsorted(edges, pings, side="right") - 1
-    users, sums = np.bincount(of_class, chances), np.bincount(of_class, chances * pings)
+    users, sums = (np.bincount(of_class, amount).astype(np.float64) for amount in (chances, chances * pings))
     there = users > 0
     return Sizes(sums[there] / users[there], users[there])
 

@@ -8,10 +8,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from vdr_spark.advise.expected import Crowd, kept_share
+from vdr_spark.advise.expected import kept_share, pings_together
 from vdr_spark.advise.places import Places, released_places, typical_places
 from vdr_spark.advise.sizes import (
     TYPICAL_EXPONENT,
@@ -28,6 +28,7 @@ from vdr_spark.plan import Plan
 from vdr_spark.privacy.mechanism import Noise
 from vdr_spark.release.read import read_release, release_rows
 from vdr_spark.storage.places import OutputFolder
+from vdr_spark.sum_errors import Users
 from vdr_spark.synth.power_law import PowerLaw
 
 _LARGEST_LAW = 10_000_000  # pings of a user: a law is tabulated
@@ -111,7 +112,7 @@ def know_earlier(earlier: Earlier, plan: Plan) -> Known:
     grid = plan.grids[0]
     places = released_places(tensor, release.grid, grid.cells_per_side, grid.box.side_metres[0])
     kept = float(row["noisy_total"]) / _released_total(row)
-    told = learn_sizes(plan.config, str(row["bounding"]), int(row["k"]), kept, places, _mean_slice(row))
+    told = learn_sizes(plan.config.refine.users, str(row["bounding"]), int(row["k"]), kept, release.grid.slices)
     if told is None:
         raise InvalidQuery(
             f"--earlier: release {release.release_id} must tell how many pings users have, and its bound of {row['k']} "
@@ -126,17 +127,18 @@ def know_earlier(earlier: Earlier, plan: Plan) -> Known:
     return Known("earlier", sentence, told.longer(longer), places)
 
 
-def learn_sizes(
-    config: ReleaseConfig, bounding: str, bound: int, kept: float, places: Places, of_slice: float
-) -> Sizes | None:
+def learn_sizes(users: Users, bounding: str, bound: int, kept: float, slices: int) -> Sizes | None:
     """Return the law of which a bound keeps so much; None where that tells nothing.
 
     One figure fixes one parameter: exponent and largest user are assumed, the shift follows.
     """
     if not 0 < kept < _CLEARLY:
         return None
-    crowd = Crowd(sizes_of_law(PowerLaw(TYPICAL_EXPONENT, 1.0, 2)), places, of_slice, 1, config.refine.users, bounding)
-    return sizes_of_kept(lambda sizes: kept_share(replace(crowd, sizes=sizes), bound), kept, most=TYPICAL_MOST)
+
+    def kept_of(sizes: Sizes) -> float:
+        return kept_share(sizes, bounding, bound, pings_together(sizes, users, slices))
+
+    return sizes_of_kept(kept_of, kept, most=TYPICAL_MOST)
 
 
 def know_histogram(counts: Sequence[int], noise: Noise, price: str) -> Known:
@@ -159,7 +161,3 @@ def assumed_places(plan: Plan) -> Places:
 def _released_total(row: Mapping[str, Any]) -> float:
     """Return N of a release's region."""
     return float(row["released_total"] if row["released_total"] is not None else row["total_pings"])
-
-
-def _mean_slice(row: Mapping[str, Any]) -> float:
-    return _released_total(row) / int(row["slices"])

@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 
 from vdr_spark.advise.advice import PAPER_LAMBDA, advise
-from vdr_spark.advise.places import released_places
+from vdr_spark.advise.places import Places, released_places
 from vdr_spark.advise.sources import Declared, Known, know_declared, know_histogram, learn_sizes
 from vdr_spark.collect.sizes import BINS, bins_of
 from vdr_spark.evaluate.metrics import relative_error, smoothing
@@ -48,6 +48,7 @@ SUMS_EARLIER = (4, 16, 64)
 GIVE_UP = 1.12  # times the least error of the first draw: bounds beyond are not looked at
 NEAR = 1.03  # times it: looked at by all draws, for any of these may be the best
 _MANY = 50  # draws of a histogram, which costs nothing here
+_QUANTILES = 200  # of places that are kept in a record
 
 
 @dataclass(frozen=True)
@@ -124,20 +125,23 @@ class Measured:
         return list(self._remember("bins", lambda: np.bincount(bins_of(self._pings), minlength=BINS).tolist()))
 
     def earlier(self, draw: int) -> int:
-        """Return what is advised by an earlier release."""
-        return int(self._remember(f"earlier {draw}", lambda: self._learn(draw)))
-
-    def _learn(self, draw: int) -> int:
+        """Return what is advised by an earlier release; 0 where that tells nothing."""
         bound = EARLIER.get(self.case.bounding, SUMS_EARLIER)[draw % 3]
-        data, plan = self.data, plan_release(self.case.setting(bound), self.data.grid, len(self.data.cells))
-        noisy = make_noisy(data, plan, 100 + draw)
-        released, grid, total = denoise_and_refine(noisy, plan)[0].counts, data.grid, len(data.cells)
-        places = released_places(released, grid, grid.cells_per_side, grid.box.side_metres[0])
-        kept = kept_of(noisy, plan) / total
-        sizes = learn_sizes(plan.config.refine.users, self.case.bounding, bound, kept, SLICES)
+        seen = dict(self._remember(f"earlier release {draw}", lambda: self._release_earlier(bound, draw)))
+        plan = plan_release(self.case.setting(bound), _grid_of(self), self.facts()["pings"])
+        sizes = learn_sizes(plan.config.refine.users, self.case.bounding, bound, seen["kept"], SLICES)
         if sizes is None:
             return 0
-        return self.advised(plan.plan, Known("earlier", "", sizes, places))
+        return self.advised(plan.plan, Known("earlier", "", sizes, Places(np.array(seen["places"]))))
+
+    def _release_earlier(self, bound: int, draw: int) -> dict[str, object]:
+        """Return what is learnt of a release: what its bound kept, and quantiles of its places."""
+        data, plan = self.data, plan_release(self.case.setting(bound), self.data.grid, len(self.data.cells))
+        noisy = make_noisy(data, plan, 100 + draw)
+        released, grid = denoise_and_refine(noisy, plan)[0].counts, data.grid
+        places = released_places(released, grid, grid.cells_per_side, grid.box.side_metres[0])
+        shares = np.quantile(places.shares, (np.arange(_QUANTILES) + 0.5) / _QUANTILES)
+        return {"kept": kept_of(noisy, plan) / len(data.cells), "places": shares.tolist()}
 
     def advised(self, plan: Plan, known: Known) -> int:
         found = advise(plan, [known]).bound
@@ -231,7 +235,9 @@ def _advise_by_histogram(measured: Measured) -> list[int]:
     advised = []
     for draw in range(_MANY):
         noisy = exact + noise.mechanism.sample(BINS, seeded_words(draw, 0))
-        advised.append(measured.advised(plan, know_histogram(noisy.tolist(), noise, str(price))))
+        advised.append(
+            measured.advised(plan, know_histogram(noisy.tolist(), noise, str(price), measured.facts()["pings"]))
+        )
     return advised
 
 

@@ -1,4 +1,4 @@
-"""Expected errors: each part against a simulation of just what it claims, and the limits that hold whatever is assumed."""
+"""Expected errors: each part against a simulation of just what it claims, and limits that hold whatever is assumed."""
 
 import math
 from dataclasses import replace

@@ -43,7 +43,7 @@ def test_what_a_bound_kept_fixes_the_shift() -> None:
 
 
 def test_a_bin_within_its_noise_holds_nobody() -> None:
-    noisy = [1000, 500, 240, 18, -12, 0, 0, 15]  # of a noise of 10: a user of 128 pings is not there
+    noisy = [1000, 500, 240, 18, -12, 0, 0, 35]  # of a noise of 10: by chance a bin of 128 pings looks full
     found = sizes_of_histogram(noisy, deviation=10.0)
     assert found is not None
     assert found.users.tolist() == [1000, 500, 240]
@@ -51,6 +51,18 @@ def test_a_bin_within_its_noise_holds_nobody() -> None:
     assert 2 < found.pings[1] < 4
     assert 4 < found.pings[2] < 8
     assert sizes_of_histogram([5, -3, 11], deviation=10.0) is None
+
+
+def test_what_is_missing_of_n_belongs_to_users_who_are_too_few_to_be_seen() -> None:
+    noisy = [1000, 500, 240, 18, -12, 0]
+    seen, found = sizes_of_histogram(noisy, 10.0), sizes_of_histogram(noisy, 10.0, total=10_000)
+    assert seen is not None
+    assert found is not None
+    assert found.total == pytest.approx(10_000)
+    assert found.pings[-1] == 2 * seen.pings[-1]
+    less = sizes_of_histogram(noisy, 10.0, total=100)  # declared too low: nobody is taken away
+    assert less is not None
+    assert less.users.tolist() == seen.users.tolist()
 
 
 def test_a_histogram_tells_what_is_kept() -> None:

@@ -1,4 +1,4 @@
-"""A histogram of pings per user: one user in one bin, paid for on a line of its own, drawn once, and used for advice."""
+"""A histogram of pings per user: one user in one bin, paid for on a line of its own, drawn once, used for advice."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -120,5 +120,5 @@ def test_a_budget_that_does_not_allow_it(spark: SparkSession, small_config: Smal
 
 
 def test_nothing_to_pay_for_is_a_sentence(spark: SparkSession, small_config: Small) -> None:
-    with pytest.raises(InvalidConfig, match="privacy.size_histogram: is missing"):
+    with pytest.raises(InvalidConfig, match=r"privacy\.size_histogram: is missing"):
         Publisher(small_config(), spark).advise(pay=True)

@@ -21,8 +21,9 @@ so r = m / (1 + m / R) + h m / T. For the norm of a user's counts, sum c_i**2 = 
 (docs/denoising.md: SF cabs, T-Drive, all pings of SF cabs, SF cabs by 3 hours; `ridge`) errors of noise x became
 g = 0.25 x**0.7 within 10 %. Where the signal drowns, what is released tends to what is expected of a place, and errors
 to about 0.75 (`cabspotting_users`): g / sqrt(1 + (g / 0.75)**2). Of the error of bounding it takes what comes by
-chance, the more the fewer are kept: it left (n / N)**0.12 of it on the sets that this was chosen on
-(docs/choosing_k.md). Norms are released as they are kept, and keep their error. Both are independent: squares add up.
+chance, the more the fewer are kept: it left (n / N)**0.12 of it with `sample`, (n / N)**0.05 with `weight` and all of
+it with `l2`, whose counts refinement does not pull, on the sets that this was chosen on (docs/choosing_k.md). What is
+left of noise and of bounding is independent: squares add up.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _BURST = 8.0  # pings that a user leaves in one place at once
 _COMES_BACK: dict[Users, float] = {"people": 0.4, "vehicles": 0.1}  # of a user's pings in a slice, at one place
 _GAIN, _POWER = 0.25, 0.7  # of denoising
 _DROWNED = 0.75
-_CHANCE = 0.12
+_CHANCE = {"sample": 0.12, "weight": 0.05, "l2": 0.0}  # powers of n / N
 
 
 @dataclass(frozen=True)
@@ -122,5 +123,4 @@ def _left_by_denoising(crowd: Crowd, kept: float, bounding: float, noise: float)
         return math.hypot(bounding, noise)
     gained = _GAIN * noise**_POWER
     of_noise = gained / math.hypot(1, gained / _DROWNED)
-    chance = 1.0 if crowd.bounding == "l2" else kept**_CHANCE
-    return math.hypot(of_noise, chance * bounding)
+    return math.hypot(of_noise, kept ** _CHANCE[crowd.bounding] * bounding)

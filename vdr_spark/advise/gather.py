@@ -71,7 +71,7 @@ def _find_histogram(
     draws.sizes.require_spent()  # booked with just these numbers, or nobody reads them
     counts = draws.find_sizes()
     assert counts is not None
-    return know_histogram(counts, noise, str(draw.price))
+    return know_histogram(counts, noise, str(draw.price), wish.total or plan.declared_total)
 
 
 def _is_spent(plan: Plan, open_spark: Callable[[], SparkSession]) -> bool:

@@ -17,7 +17,7 @@ _FEW = 32  # up to here every number of pings is a class of its own
 _CLASSES = 200
 _SHIFTS = (0.0, 1e7)  # of a law, between which one is looked for
 _HALVINGS = 60
-_SURE = 2.0  # deviations of its noise above which a bin of a histogram holds users
+_SURE = 3.0  # deviations of its noise above which a bin of a histogram holds users
 
 
 @dataclass(frozen=True)
@@ -98,14 +98,31 @@ def _solve(exponent: float, most: int, excess: Callable[[Sizes], float]) -> Size
     return sizes_of_law(PowerLaw(exponent, high, most))
 
 
-def sizes_of_histogram(counts: Sequence[int], deviation: float) -> Sizes | None:
+def sizes_of_histogram(counts: Sequence[int], deviation: float, total: int | None = None) -> Sizes | None:
     """Return the sizes that a noisy histogram tells, bin b being users of 2**b up to 2**(b + 1) pings; None: it drowns.
 
-    A bin that does not stand out from its noise counts as empty: in the last ones a user who is not there would have
-    more pings than everybody else. Within a bin users are spread as by a law of exponent 2, evenly in logarithms of
-    what they have together.
+    From the fullest bin on outwards, as far as bins stand out from their noise: in the last ones a user who is not
+    there would have more pings than everybody else. What is then missing of `total`, N, belongs to users who are too
+    few to be seen, and have twice as many pings as the largest that are. Within a bin users are taken to be spread as
+    by a law of exponent 2, by which all of them together have 2**b / ln 2 pings each.
     """
     users = np.array(counts, dtype=np.float64)
-    pings = 2.0 ** np.arange(len(users)) / np.log(2) * (np.arange(len(users)) > 0) + (np.arange(len(users)) == 0)
-    there = users > _SURE * deviation
-    return Sizes(pings[there], users[there]) if there.any() else None
+    first = last = int(np.argmax(users))
+    if users[first] <= _SURE * deviation:
+        return None
+    while first > 0 and users[first - 1] > _SURE * deviation:
+        first -= 1
+    while last + 1 < len(users) and users[last + 1] > _SURE * deviation:
+        last += 1
+    pings = _mean_of_bins(len(users) + 1)
+    seen = Sizes(pings[first : last + 1], users[first : last + 1])
+    unseen = 0.0 if total is None else max(0.0, total - seen.total)
+    larger = pings[last + 1]
+    return Sizes(np.append(seen.pings, larger), np.append(seen.users, unseen / larger)) if unseen else seen
+
+
+def _mean_of_bins(bins: int) -> Floats:
+    """Return the pings of the mean user of each bin. (bins,)"""
+    mean: Floats = 2.0 ** np.arange(bins) / np.log(2)
+    mean[0] = 1.0  # the only number in it
+    return mean

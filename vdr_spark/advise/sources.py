@@ -141,9 +141,9 @@ def learn_sizes(users: Users, bounding: str, bound: int, kept: float, slices: in
     return sizes_of_kept(kept_of, kept, most=TYPICAL_MOST)
 
 
-def know_histogram(counts: Sequence[int], noise: Noise, price: str) -> Known:
-    """Return what a paid histogram of pings per user says."""
-    sizes = sizes_of_histogram(counts, noise.deviation)
+def know_histogram(counts: Sequence[int], noise: Noise, price: str, total: int | None = None) -> Known:
+    """Return what a paid histogram of pings per user says, beside N where that is known."""
+    sizes = sizes_of_histogram(counts, noise.deviation, total)
     if sizes is None:
         raise InvalidQuery(
             f"privacy.size_histogram: no bin of it stands out from its noise (deviation {noise.deviation:.3g} users), "

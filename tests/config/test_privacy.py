@@ -51,3 +51,8 @@ def test_a_histogram_and_an_estimate_leave_the_rest_to_the_cells(small_config: S
     assert privacy.cost_in(Currency.EPSILON) == 6
     with pytest.raises(InvalidConfig, match="must add up to less than 1"):
         small_config("privacy.total_pings=null", half, "privacy.size_histogram={share: 1/2}")
+
+
+def test_a_histogram_that_would_be_noise_alone_is_refused(small_config: Small) -> None:
+    with pytest.raises(InvalidConfig, match=r"1 / epsilon, the scale of the noise of the histogram, must be at most"):
+        small_config("privacy.size_histogram={share: 1e-17}")

@@ -153,6 +153,8 @@ class PrivacySettings(Section):
             self.check_scale(self.known_bound)
         if self.estimate_total is not None and self.total_price is not None:
             _check_scale("max_per_user", "noise of N", self.estimate_total.max_per_user, self.total_price, 1)
+        if self.sizes_price is not None:
+            _check_scale("1", "noise of the histogram", 1, self.sizes_price, 1)
         return self
 
     @model_validator(mode="after")

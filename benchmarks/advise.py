@@ -34,7 +34,15 @@ from vdr_spark.collect.sizes import BINS, bins_of
 from vdr_spark.evaluate.metrics import relative_error, smoothing
 from vdr_spark.evaluate.workloads import range_queries
 from vdr_spark.experiments.draws import Setting, denoise_and_refine, kept_of, make_noisy, plan_release
-from vdr_spark.experiments.location_data import PRESETS, USER_SIZES, City, Data, generate_pings, read_pings
+from vdr_spark.experiments.location_data import (
+    PRESETS,
+    USER_SIZES,
+    City,
+    Data,
+    Users,
+    generate_pings,
+    read_pings,
+)
 from vdr_spark.grid import Grid
 from vdr_spark.plan import Plan
 from vdr_spark.privacy.mechanism import Noise, build_mechanism
@@ -58,6 +66,7 @@ class Case:
     law: PowerLaw
     epsilon: str
     city: City | None = None  # None: T-Drive, cut into users
+    users: Users = "cut"  # of T-Drive
     bounding: str = "sample"
     delta: str | None = None
 
@@ -76,6 +85,7 @@ CASES = {
     "tdrive": Case(USER_SIZES, "6"),
     "tdrive_eps1": Case(USER_SIZES, "1", bounding="weight"),
     "tdrive_l2": Case(USER_SIZES, "6", bounding="l2", delta="1e-9"),
+    "tdrive_apart": Case(USER_SIZES, "6", users="apart"),  # heavy users in the north: no source knows, nor the model
 }
 
 
@@ -94,7 +104,7 @@ class Measured:
             return generate_pings(self.case.city, Grid(preset.box, CELLS, preset.start, 3600 * HOURS, SLICES))
         preset = PRESETS["tdrive_users"]
         assert self._tdrive is not None
-        return read_pings(self._tdrive, Grid(preset.box, CELLS, preset.start, 3600 * HOURS, SLICES), "cut")
+        return read_pings(self._tdrive, Grid(preset.box, CELLS, preset.start, 3600 * HOURS, SLICES), self.case.users)
 
     def error(self, bound: int, draw: int, price: Fraction = Fraction(1)) -> float:
         """Return the relative error of a release."""

@@ -18,6 +18,7 @@ from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import BudgetExceeded, InvalidConfig, LedgerConflict
 from vdr_spark.plan import make_plan
 from vdr_spark.privacy.accounting import State
+from vdr_spark.privacy.mechanism import Mechanism
 
 Small = Callable[..., ReleaseConfig]
 # So large an epsilon that the noise is zero, and bins are what was counted.
@@ -83,13 +84,17 @@ def test_it_is_booked_before_a_ping_is_read_and_drawn_once_whatever_is_killed(
     config = small_config(PAID)
     write_pings(config.input.path, grid_of(config), [("one", 0)] * 40)
 
-    def killed(*_: object) -> None:
+    asked: list[tuple[int, int, float]] = []
+
+    def killed(_packed: object, slices: int, cells: int, mechanism: Mechanism, *_: object) -> None:
+        asked.append((slices, cells, mechanism.variance))
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
         patch.setattr("vdr_spark.collect.stage.add_noise", killed)
         with pytest.raises(KeyboardInterrupt):
             draw_sizes(spark, open_draws(spark, make_plan(config)))
+    assert asked == [(BINS, 1, pytest.approx(2 * (50 / 6) ** 2, rel=0.01))]  # scale 1 / (6 / 50), in every bin
     assert ledger_of(spark, config).account(config.dataset).reserved == Fraction(6, 50)
     draws = open_draws(spark, make_plan(config))
     assert draw_sizes(spark, draws) is True

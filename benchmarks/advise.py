@@ -5,9 +5,10 @@
 For every set k is swept by factors of two: a whole release in memory (`vdr_spark/experiments/draws.py`, `ridge`, no
 Spark), compared with *all* pings by 5,000 range counts at pings. Then each source of advice names its k, by what it may
 know: `declared` is told the law that the pings were made by, `roughly` an exponent of 2.3, at most 30,000 pings and the
-number of users to one digit, whatever is true; `earlier` sees one release of the same pings by other draws of the noise
-(its k is 4, 16 or 64, by the draw; norms 2, 4 or 8), and `histogram` a noisy histogram of pings per user for a fiftieth
-of the price, which the cells then lack. `paper` is 2.5e-7 N.
+number of users to one digit, whatever is true; `apart`, where users live apart, the law and by how much they do;
+`earlier` sees one release of the same pings by other draws of the noise (its k is 4, 16 or 64, by the draw; norms 2, 4
+or 8), and `histogram` a noisy histogram of pings per user for a fiftieth of the price, which the cells then lack.
+`paper` is 2.5e-7 N.
 
 Constants of the model were chosen on other data (docs/choosing_k.md). With `--record` what is measured is kept in a
 file and not measured again: a run that was ended goes on. All figures are exact about the data: nothing here is
@@ -66,9 +67,10 @@ class Case:
     law: PowerLaw
     epsilon: str
     city: City | None = None  # None: T-Drive, cut into users
-    users: Users = "cut"  # of T-Drive
     bounding: str = "sample"
     delta: str | None = None
+    users: Users = "cut"  # of T-Drive
+    apart: float = 1.0  # how many times the pings of others users of half of the city have
 
     def setting(self, bound: int, price: Fraction = Fraction(1)) -> Setting:
         epsilon = str(Fraction(self.epsilon) * price) if self.delta is None else self.epsilon
@@ -85,7 +87,9 @@ CASES = {
     "tdrive": Case(USER_SIZES, "6"),
     "tdrive_eps1": Case(USER_SIZES, "1", bounding="weight"),
     "tdrive_l2": Case(USER_SIZES, "6", bounding="l2", delta="1e-9"),
-    "tdrive_apart": Case(USER_SIZES, "6", users="apart"),  # heavy users in the north: no source knows, nor the model
+    "tdrive_apart": Case(
+        USER_SIZES, "6", users="apart", apart=6.0
+    ),  # users of the north have 3 times, of the south half
 }
 
 
@@ -153,8 +157,8 @@ class Measured:
         shares = np.quantile(places.shares, (np.arange(_QUANTILES) + 0.5) / _QUANTILES)
         return {"kept": kept_of(noisy, plan) / len(data.cells), "places": shares.tolist()}
 
-    def advised(self, plan: Plan, known: Known) -> int:
-        found = advise(plan, [known]).bound
+    def advised(self, plan: Plan, known: Known, apart: float = 1.0) -> int:
+        found = advise(plan, [known], apart=apart).bound
         assert found is not None
         return found
 
@@ -181,7 +185,8 @@ def _judge(measured: Measured, draws: int) -> dict[str, object]:
     """Sweep k, ask every source, print, and return what is over the best."""
     case, facts = measured.case, measured.facts()
     plan = plan_release(case.setting(1), _grid_of(measured), facts["pings"]).plan
-    declared = measured.advised(plan, know_declared(Declared(case.law.exponent, case.law.cutoff, case.law.shift), 1))
+    law = know_declared(Declared(case.law.exponent, case.law.cutoff, case.law.shift), 1)
+    declared = measured.advised(plan, law)
     users = float(f"{facts['users']:.0e}")
     rough = know_declared(Declared(2.3, 30_000, users=int(users)), facts["pings"])
     advised = {
@@ -190,6 +195,8 @@ def _judge(measured: Measured, draws: int) -> dict[str, object]:
         "earlier": [measured.earlier(draw) for draw in range(draws)],
         "paper": [max(1, round(PAPER_LAMBDA * facts["pings"]))] * draws,
     }
+    if case.apart != 1:
+        advised["apart"] = [measured.advised(plan, law, case.apart)] * draws
     if case.bounding == "l2":
         del advised["paper"]
     curve = _sweep(measured, declared, draws, {bound for of in advised.values() for bound in of})

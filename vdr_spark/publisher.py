@@ -112,6 +112,7 @@ class Publisher:
         declared: Declared | None = None,
         earlier: Earlier | None = None,
         total: int | None = None,
+        apart: float = 1.0,
         pay: bool = False,
     ) -> Advice:
         """Say which k, or norm, gives the least error to be expected, from public knowledge only.
@@ -122,7 +123,7 @@ class Publisher:
         """
         from vdr_spark.advise.gather import Wish, give_advice
 
-        return give_advice(self.plan, Wish(declared, earlier, total, pay), lambda: self.spark, self._frame)
+        return give_advice(self.plan, Wish(declared, earlier, total, apart, pay), lambda: self.spark, self._frame)
 
     @explain_missing_packages()
     def check(self) -> CheckReport:

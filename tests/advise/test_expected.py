@@ -70,6 +70,22 @@ def test_what_denoising_leaves_is_what_was_measured(noise: float, measured: floa
     assert expect(CROWD, 50_000, (noise / alone) ** 2).denoised == pytest.approx(measured, rel=0.11)
 
 
+def test_users_who_live_apart_ask_for_a_larger_bound() -> None:
+    """Halves of one size each: 5 of 10 pings are kept in one and 5 of 40 in the other, and all are scaled alike."""
+    crowd = replace(CROWD, sizes=Sizes(np.array([20.0]), np.array([1.0])), places=Places(np.array([0.0125])), apart=4.0)
+    even = replace(crowd, apart=1.0)
+    off = 0.5 / ((0.5 + 0.125) / 2) - 1
+    assert expect(crowd, 5, 200.0).bounding == pytest.approx(math.hypot(off, expect(even, 5, 200.0).bounding))
+    assert expect(crowd, 5, 200.0).denoised == pytest.approx(math.hypot(off, expect(even, 5, 200.0).denoised))
+    assert expect(crowd, 40, 200.0).denoised == pytest.approx(expect(even, 40, 200.0).denoised)  # nobody is bounded
+
+    def best(apart: float) -> int:
+        bounds = [2**power for power in range(12)]
+        return min(bounds, key=lambda k: expect(replace(CROWD, apart=apart), k, 2 * (k / 6) ** 2).denoised)
+
+    assert best(1.0) < best(2.0) < best(6.0)
+
+
 def test_norms_keep_more_of_the_heavy_than_sums() -> None:
     by_norm = kept_share(CROWD.sizes, "l2", 8, CROWD.together)
     assert by_norm > kept_share(CROWD.sizes, "weight", 8, CROWD.together)

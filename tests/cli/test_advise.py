@@ -50,6 +50,8 @@ def test_a_histogram_that_is_not_drawn_is_offered_with_its_price(capsys: pytest.
         ([*LAW, "--users", "1.5"], "--users must be a whole number"),
         ([*LAW, "--users", "3"], "fit no law"),
         (["--total", "-4"], "--total must be a whole number"),
+        (["--apart", "0.5"], "must be 1 to 1000, not 0.5"),
+        (["--apart", "nan"], "must be 1 to 1000, not nan"),
         (["--earlier-release", "x"], "goes with --earlier"),
         (["--earlier", "nowhere"], "nowhere"),
     ],

@@ -13,6 +13,7 @@ from vdr_spark.plan import Plan
 
 PAPER_LAMBDA = 2.5e-7  # of conf/houston.yaml
 _ORDER = ("histogram", "earlier", "declared")  # what was measured before what was declared
+_FARTHEST = 1000  # times
 _LARGEST = 2**20  # pings of a user that are kept
 _AS_GOOD = 1.05  # times the least error: bounds that are hardly worse
 _NO_WORSE = 1.02  # times it: no difference that the model could tell
@@ -98,16 +99,24 @@ class Advice:
         }
 
 
-def advise(plan: Plan, known: Sequence[Known], total: int | None = None) -> Advice:
-    """Return which bound to take, by what is known of users and places. `total` is N where it is not declared."""
+def advise(plan: Plan, known: Sequence[Known], total: int | None = None, apart: float = 1.0) -> Advice:
+    """Return which bound to take, by what is known of users and places. `total` is N where it is not declared.
+
+    `apart` is how many times the pings of others users of half of the city have, where somebody knows that.
+    """
     privacy, everything = plan.config.privacy, total or plan.declared_total
     if everything is None:
         raise InvalidQuery(
             "N must be known for advice, and this configuration has it estimated by the release: give about how many "
             "pings there are, as public knowledge (--total 5e7), or a `privacy.size_histogram`"
         )
+    if not 1 <= apart <= _FARTHEST:
+        raise InvalidQuery(
+            f"--apart, how many times the pings of others users of half of the city have, must be 1 to {_FARTHEST}, "
+            f"not {apart:g}"
+        )
     ordered = sorted(known, key=lambda one: _ORDER.index(one.source))
-    crowds = {one.source: _crowd(plan, one, everything) for one in ordered}
+    crowds = {one.source: _crowd(plan, one, everything, apart) for one in ordered}
     tables = tuple(ByOneSource(one.source, one.sentence, _table(plan, crowds[one.source])) for one in ordered)
     configured = privacy.known_bound or (privacy.bound(everything) if total else None)
     sums = privacy.bounding != "l2"
@@ -122,7 +131,7 @@ def advise(plan: Plan, known: Sequence[Known], total: int | None = None) -> Advi
     )
 
 
-def _crowd(plan: Plan, known: Known, total: int) -> Crowd:
+def _crowd(plan: Plan, known: Known, total: int, apart: float) -> Crowd:
     config = plan.config
     return Crowd(
         known.sizes,
@@ -132,6 +141,7 @@ def _crowd(plan: Plan, known: Known, total: int) -> Crowd:
         config.refine.users,
         config.privacy.bounding,
         denoised=config.denoise.model != "identity",
+        apart=apart,
     )
 
 

@@ -14,6 +14,11 @@ or s**2 / (2 rho). The mean size of a normal number is sqrt(2 / pi) of its devia
 them, so that a square is off by a variance of S r (W - 1)**2 in the mean over its pings; nobody has more than S pings
 there. With `sample` every ping is besides kept by itself, with chance w: S E[w (1 - w)] (N / n)**2.
 
+**Apart.** Where heavy users live apart from light ones, what is missing of them is missing in their places, and no
+denoiser knows. Let users of half the city have a times the pings of those of the other half: sqrt(a) times what is
+known of sizes, and 1 / sqrt(a) times. Each half is scaled by N / n of both together, and so is off by E[w] of its own
+over that of both, less 1: a share of every count. (a = 1 unless somebody knows better: `--apart`.)
+
 r(m), the pings of one user in one square and slice: they come in bursts of up to R, and who has very many comes back,
 so r = m / (1 + m / R) + h m / T. For the norm of a user's counts, sum c_i**2 = m r(m), the same r is taken.
 
@@ -57,6 +62,7 @@ class Crowd:
     users: Users = "people"
     bounding: str = "sample"
     denoised: bool = True
+    apart: float = 1.0  # how many times the pings of others users of half of the city have
 
     @property
     def together(self) -> Floats:
@@ -102,8 +108,8 @@ def expect(crowd: Crowd, bound: int, noise_variance: float) -> Expected:
     divisors = crowd.places.divisors(crowd.of_slice)
     by_bounding = _MEAN_SIZE * float(np.mean(np.sqrt(_variance_of_bounding(crowd, bound, kept)) / divisors))
     by_noise = _MEAN_SIZE * math.sqrt(CELLS_ASKED * noise_variance) / kept * float(np.mean(1 / divisors))
-    left = _left_by_denoising(crowd, kept, by_bounding, by_noise)
-    return Expected(bound, kept, by_bounding, by_noise, left)
+    left, by_places = _left_by_denoising(crowd, kept, by_bounding, by_noise), _error_of_halves(crowd, bound)
+    return Expected(bound, kept, math.hypot(by_bounding, by_places), by_noise, math.hypot(left, by_places))
 
 
 def _variance_of_bounding(crowd: Crowd, bound: int, kept: float) -> Floats:
@@ -116,6 +122,18 @@ def _variance_of_bounding(crowd: Crowd, bound: int, kept: float) -> Floats:
     if crowd.bounding == "sample":
         variance = variance + counts * float(sizes.shares @ (weights * (1 - weights))) / kept**2
     return variance
+
+
+def _error_of_halves(crowd: Crowd, bound: int) -> float:
+    """Return by how much counts are off because users of one half of the city have more pings than of the other."""
+    if crowd.apart == 1:
+        return 0.0
+    halves = [crowd.sizes.longer(times) for times in (crowd.apart**0.5, crowd.apart**-0.5)]
+    kept = np.array(
+        [kept_share(of, crowd.bounding, bound, pings_together(of, crowd.users, crowd.slices)) for of in halves]
+    )
+    at_places = float(np.mean(crowd.places.counts(crowd.of_slice) / crowd.places.divisors(crowd.of_slice)))
+    return float(np.mean(np.abs(kept / kept.mean() - 1))) * at_places
 
 
 def _left_by_denoising(crowd: Crowd, kept: float, bounding: float, noise: float) -> float:

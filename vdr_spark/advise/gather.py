@@ -32,6 +32,7 @@ class Wish:
     declared: Declared | None = None
     earlier: Earlier | None = None
     total: int | None = None  # about N, where it is not declared
+    apart: float = 1.0  # how many times the pings of others users of half of the city have
     pay: bool = False  # have the histogram of `privacy.size_histogram` drawn, if it is not there
 
 
@@ -48,7 +49,7 @@ def give_advice(
     declared = wish.declared or find_declared(plan.config)
     if declared is not None and total is not None:
         found.append(know_declared(declared, total))
-    return advise(plan, found, total)
+    return advise(plan, found, total, wish.apart)
 
 
 def _find_histogram(

@@ -26,6 +26,7 @@ class Options:
     earlier: str | None
     earlier_release: str | None
     total: float | None
+    apart: float
     pay: bool
 
 
@@ -53,7 +54,7 @@ def _hint(plan: Plan, source: str) -> list[str]:
 
 
 def _wish(options: Options) -> Wish:
-    return Wish(_declared(options), _earlier(options), _whole("--total", options.total), options.pay)
+    return Wish(_declared(options), _earlier(options), _whole("--total", options.total), options.apart, options.pay)
 
 
 def _declared(options: Options) -> Declared | None:

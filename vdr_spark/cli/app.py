@@ -85,6 +85,10 @@ def advise_command(
     total: Annotated[
         float | None, typer.Option(metavar="N", help="About how many pings there are, where that is not declared.")
     ] = None,
+    apart: Annotated[
+        float,
+        typer.Option(metavar="TIMES", help="Users of half of the city have so many times the pings of the others."),
+    ] = 1.0,
     pay: Annotated[
         bool, typer.Option("--pay", help="Draw the histogram of privacy.size_histogram: spends its share, once.")
     ] = False,
@@ -97,7 +101,7 @@ def advise_command(
     """
     from vdr_spark.cli import advise as command
 
-    options = command.Options(exponent, most, users, shift, earlier, earlier_release, total, pay)
+    options = command.Options(exponent, most, users, shift, earlier, earlier_release, total, apart, pay)
     command.run(open_config(conf, overrides), options, as_json)
 
 

@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 # Ivy's and pip's progress belong to the set-up; everything after it is quiet.
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help setup demo test test-fast audit-test fault-test engines-test stores-test cluster-test browser-test matrix coverage docs settings lint format lock bench-noise bench-collect bench-training bench-memory bench-query bench-slices bench-explore explorer results wheel clean clean-demo
+.PHONY: help setup demo test test-fast audit-test fault-test engines-test stores-test cluster-test browser-test matrix coverage docs settings lint format lock bench-noise bench-collect bench-training bench-memory bench-query bench-slices bench-explore bench-advise explorer results wheel clean clean-demo
 
 help: ## list the commands
 	@awk -F':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -124,6 +124,9 @@ bench-slices: $(READY) ## what noise and storing it cost per cell, as bytes and 
 bench-explore: $(READY) ## the explorer in Chromium at 576 x 576 x 96 cells: first picture, frames a second, a dragged box (5 minutes)
 	@$(BROWSER_TOOLS)
 	@$(BIN)/python benchmarks/explore.py
+
+bench-advise: $(READY) ## is the advised k a good one? a generated city of a million pings, k swept (5 minutes)
+	@$(BIN)/python benchmarks/advise.py --sets city_1m
 
 results: $(READY) ## the tables of docs/results.md, anew from benchmarks/records
 	@$(BIN)/python -m vdr_spark.experiments.results benchmarks/records docs/results.md

@@ -95,3 +95,11 @@ def test_a_unit_of_time_is_explained_with_what_it_does_not_promise(small_config:
     assert "Every user, with all pings of one day, whatever" in text
     assert "adding or removing one user's whole day changes" in text
     assert "does not protect a user over several days" in text
+
+
+def test_a_histogram_of_pings_per_user_is_explained_with_its_price(small_config: Small) -> None:
+    text = explain(make_plan(small_config("privacy.size_histogram={share: 1/50}")))
+    assert "draw a histogram of pings per user, one user in one bin" in text
+    assert "spends epsilon 3/25" in text
+    assert "spends epsilon 147/25" in text
+    assert "less error: vdr advise" in text

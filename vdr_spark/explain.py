@@ -128,10 +128,19 @@ def _describe_booking(plan: Plan) -> str:
 
 def _list_estimate(plan: Plan) -> list[Step]:
     estimate, price = plan.config.privacy.estimate_total, plan.config.privacy.total_price
+    sizes = _list_sizes(plan)
     if estimate is None or price is None:
-        return []
+        return sizes
     what = f"estimate the number of pings, at most {estimate.max_per_user:,} of each user, with noise; store once"
-    return [Step("total", what, str(price.amount))]
+    return [*sizes, Step("total", what, str(price.amount))]
+
+
+def _list_sizes(plan: Plan) -> list[Step]:
+    price = plan.config.privacy.sizes_price
+    if price is None:
+        return []
+    what = "draw a histogram of pings per user, one user in one bin, with noise; store once; for vdr advise"
+    return [Step("sizes", what, str(price.amount))]
 
 
 def _describe_model(plan: Plan) -> str:
@@ -198,6 +207,7 @@ def _describe_noise(plan: Plan) -> list[str]:
                 f"  noise of the sum over a slice: deviation {of_slice:,.0f}; of the total: {total:,.0f}, "
                 f"beside at most {plan.declared_total:,} pings that are kept"
             )
+    lines.append(f"  whether another {privacy.bound_name} may be expected to give less error: vdr advise")
     if privacy.estimate_total is not None and plan.noise_of_total is not None:
         most, of_total = privacy.estimate_total.max_per_user, plan.noise_of_total
         lines.append(

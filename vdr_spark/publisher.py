@@ -2,6 +2,7 @@
 
     publisher = Publisher.from_yaml("conf/demo.yaml")
     print(publisher.explain())     # what will be done, who is protected, what it spends; nothing is read
+    print(publisher.advise())      # which k? from public knowledge only
     print(publisher.check())       # do the pings fit? for the operator only: exact figures, NOT private, kept nowhere
     release = publisher.release()  # every stage that is not done yet; run again, nothing is drawn or spent twice
     release.range_count(Box.around(29.76, -95.37, side_m=1000))
@@ -33,6 +34,7 @@ from vdr_spark.plan import make_plan
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from vdr_spark.advise import Advice, Declared, Earlier
     from vdr_spark.audit import AuditReport
     from vdr_spark.check import CheckReport
     from vdr_spark.pipeline import Pipeline
@@ -105,6 +107,25 @@ class Publisher:
         from vdr_spark.explain import explain
 
         return Explanation(explain(self.plan))
+
+    @explain_missing_packages()
+    def advise(
+        self,
+        declared: Declared | None = None,
+        earlier: Earlier | None = None,
+        total: int | None = None,
+        apart: float = 1.0,
+        pay: bool = False,
+    ) -> Advice:
+        """Say which k, or norm, gives the least error to be expected, from public knowledge only.
+
+        Of a declared law of pings per user, an earlier release of the city, a paid histogram: as `vdr advise`. With
+        `pay` the histogram of `privacy.size_histogram` is drawn, if it was not, and spends its share; else no ping is
+        read.
+        """
+        from vdr_spark.advise.gather import Wish, give_advice
+
+        return give_advice(self.plan, Wish(declared, earlier, total, apart, pay), lambda: self.spark, self._frame)
 
     @explain_missing_packages()
     def check(self) -> CheckReport:

@@ -17,6 +17,7 @@ COMMANDS = [
     "release",
     "explain",
     "check",
+    "advise",
     "draw",
     "export",
     "evaluate",

@@ -204,6 +204,18 @@ def test_an_estimate_of_n_is_shared_by_whoever_asks_the_same(small_config: Small
         assert total_id() != total_id(other), other
 
 
+def test_a_histogram_of_pings_per_user_does_not_depend_on_the_k_that_it_is_for(small_config: Small) -> None:
+    def sizes_id(*overrides: str) -> str:
+        draw = make_plan(small_config("privacy.size_histogram={share: 1/50}", *overrides)).sizes_draw
+        assert draw is not None
+        return draw.draw_id
+
+    for same in ("privacy.k=3", "privacy.bounding=weight", "name=other", "grid.cells_per_side=32", "period.slice=6h"):
+        assert sizes_id() == sizes_id(same), same
+    for other in ("privacy.epsilon=5", "privacy.size_histogram={share: 1/25}", "period.end=2020-01-09", "output=other"):
+        assert sizes_id() != sizes_id(other), other
+
+
 def test_the_order_of_regions_is_that_of_the_tensor(small_config: Small) -> None:
     """Slices of the tensor follow the order of regions: in another order they would be other cities' slices."""
     two = small_config(*TWO)

@@ -69,6 +69,44 @@ def check_command(conf: Conf, overrides: Overrides = None, as_json: Json = False
         raise typer.Exit(ExitCode.NOT_RIGHT)
 
 
+@app.command("advise")
+def advise_command(
+    conf: Conf,
+    exponent: Annotated[
+        float | None, typer.Option(metavar="NUMBER", help="Declare pings per user: p(n) ~ (n + shift)^-exponent ...")
+    ] = None,
+    most: Annotated[float | None, typer.Option(metavar="N", help="... up to so many pings of one user ...")] = None,
+    users: Annotated[float | None, typer.Option(metavar="N", help="... of about so many users, ...")] = None,
+    shift: Annotated[float | None, typer.Option(metavar="NUMBER", help="... or with this shift.")] = None,
+    earlier: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="Output folder of an earlier release of the same city.")
+    ] = None,
+    earlier_release: Annotated[
+        str | None, typer.Option(metavar="ID", help="Which release of that folder. Default: the only one.")
+    ] = None,
+    total: Annotated[
+        float | None, typer.Option(metavar="N", help="About how many pings there are, where that is not declared.")
+    ] = None,
+    apart: Annotated[
+        float,
+        typer.Option(metavar="TIMES", help="Users of half of the city have so many times the pings of the others."),
+    ] = 1.0,
+    pay: Annotated[
+        bool, typer.Option("--pay", help="Draw the histogram of privacy.size_histogram: spends its share, once.")
+    ] = False,
+    overrides: Overrides = None,
+    as_json: Json = False,
+) -> None:
+    """Say which k, or norm, gives the least error to be expected, from public knowledge only.
+
+    Reads no ping, unless a histogram of pings per user is paid for (--pay), which the ledger books first.
+    """
+    from vdr_spark.cli import advise as command
+
+    options = command.Options(exponent, most, users, shift, earlier, earlier_release, total, apart, pay)
+    command.run(open_config(conf, overrides), options, as_json)
+
+
 @app.command()
 def synth(conf: Conf, dry_run: DryRun = False, overrides: Overrides = None) -> None:
     """Generate the pings of a made-up city, as the section `synth` says, at `input.path`."""

@@ -1,4 +1,4 @@
-"""The draws of a plan: the noisy tensor of the cells, that of N where it is estimated, and the ledger that knows both.
+"""The draws of a plan: the noisy tensor of the cells, those of N and of pings per user if any, and their ledger.
 
 Stages that run in one process share one of these, so that numbers are hashed, and the ledger is verified, once.
 """
@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from vdr_spark.collect.exclusion import respect_single_writer
 from vdr_spark.collect.noisy_tensor import NoisyTensor
+from vdr_spark.collect.sizes import BINS
 from vdr_spark.errors import StageMissing
 from vdr_spark.plan import Plan, Region, ReleasePlan
 from vdr_spark.privacy.accounting import Entry
@@ -27,11 +28,12 @@ class Draws:
     ledger: Ledger
     cells: NoisyTensor
     total: NoisyTensor | None  # None where N is declared
+    sizes: NoisyTensor | None = None  # None where no histogram of pings per user is asked for
 
     @property
     def tensors(self) -> list[NoisyTensor]:
         """The tensors in the order of the plan's draws."""
-        return [self.cells] if self.total is None else [self.total, self.cells]
+        return [tensor for tensor in (self.sizes, self.total, self.cells) if tensor is not None]
 
     def find_total(self) -> int | None:
         """Return N: declared, or as it was drawn; None where it is not drawn yet."""
@@ -39,6 +41,11 @@ class Draws:
             return self.plan.declared_total
         contents = self.total.contents()
         return None if contents is None else max(1, contents.slice_sums[0])  # its only slice has one cell
+
+    def find_sizes(self) -> list[int] | None:
+        """Return the noisy histogram of pings per user, bin by bin, below zero too; None where it is not drawn yet."""
+        contents = None if self.sizes is None else self.sizes.contents()
+        return None if contents is None else list(contents.slice_sums)  # a slice for each bin, of one cell
 
     def require_spent(self) -> Entry:
         """Return the ledger's entry of the cells; refuse tensors that are not booked as spent with their numbers."""
@@ -76,4 +83,5 @@ def open_draws(spark: SparkSession, plan: Plan) -> Draws:
     ledger = Ledger(spark, plan.ledger)
     cells = NoisyTensor(spark, plan.output, plan.cells_draw, plan.slices, ledger)
     total = NoisyTensor(spark, plan.output, plan.total_draw, 1, ledger) if plan.total_draw else None
-    return Draws(plan, ledger, cells, total)
+    sizes = NoisyTensor(spark, plan.output, plan.sizes_draw, BINS, ledger) if plan.sizes_draw else None
+    return Draws(plan, ledger, cells, total, sizes)

@@ -1,4 +1,4 @@
-"""Settings that are amounts of privacy: a dataset's budget, how fast it may be spent, what of a price pays for N."""
+"""Settings that are amounts of privacy: a dataset's budget, how fast it may be spent, what of a price pays for what."""
 
 from __future__ import annotations
 
@@ -24,6 +24,12 @@ class TotalEstimate(Section):
         if self.share >= 1:
             raise ValueError(f"`share` must be below 1, or nothing is left for the cells (received {self.share})")
         return self
+
+
+class SizeHistogram(Section):
+    """A histogram of pings per user, by which `vdr advise` chooses k: one user, one bin, with noise of its own."""
+
+    share: Epsilon = Field(default=Fraction(1, 50), description="of the release's epsilon or rho, that it costs")
 
 
 class Budget(Section):

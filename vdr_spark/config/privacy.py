@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import Field, field_serializer, model_validator
 
 from vdr_spark.config.bounds import check_bound
-from vdr_spark.config.budget import Budget, Cap, TotalEstimate, make_price, require_one_currency
+from vdr_spark.config.budget import Budget, Cap, SizeHistogram, TotalEstimate, make_price, require_one_currency
 from vdr_spark.config.kinds import Count, Delta, Epsilon
 from vdr_spark.config.settings import Section
 from vdr_spark.conversion import describe_price, epsilon_at
@@ -64,6 +64,11 @@ class PrivacySettings(Section):
     )
     estimate_total: TotalEstimate | None = Field(
         default=None, description="or have the same N estimated, for a share of epsilon or rho"
+    )
+    size_histogram: SizeHistogram | None = Field(
+        default=None,
+        description="have a histogram of pings per user drawn, for a share of epsilon or rho: `vdr advise --pay` "
+        "chooses k, or the norm, by it",
     )
     budget: Budget | None = Field(
         default=None,
@@ -137,12 +142,19 @@ class PrivacySettings(Section):
                 "give either `total_pings`, the number of pings inside box and period as public knowledge, or "
                 f"`estimate_total`, which pays for it out of {self.price.currency}; not both, not neither"
             )
+        if self._shares >= 1:
+            raise ValueError(
+                "the shares of `estimate_total` and `size_histogram` must add up to less than 1, or nothing is left "
+                f"for the cells (received {self._shares})"
+            )
         if self.lambda_ is not None and self.total_pings is not None and self.bound(self.total_pings) < 1:
             raise ValueError(f"lambda * total_pings must be at least 1, not {self.lambda_} * {self.total_pings}")
         if self.known_bound:
             self.check_scale(self.known_bound)
         if self.estimate_total is not None and self.total_price is not None:
             _check_scale("max_per_user", "noise of N", self.estimate_total.max_per_user, self.total_price, 1)
+        if self.sizes_price is not None:
+            _check_scale("1", "noise of the histogram", 1, self.sizes_price, 1)
         return self
 
     @model_validator(mode="after")
@@ -204,14 +216,24 @@ class PrivacySettings(Section):
         return self.price.share(self.estimate_total.share) if self.estimate_total else None
 
     @property
+    def sizes_price(self) -> Price | None:
+        """What of it pays for a histogram of pings per user; None where none is drawn."""
+        return self.price.share(self.size_histogram.share) if self.size_histogram else None
+
+    @property
     def cells_price(self) -> Price:
         """What of it pays for the cells."""
-        return self.price.share(1 - self.estimate_total.share) if self.estimate_total else self.price
+        return self.price.share(1 - self._shares)
+
+    @property
+    def _shares(self) -> Fraction:
+        """What of the price is not for the cells."""
+        return sum((part.share for part in (self.estimate_total, self.size_histogram) if part), Fraction(0))
 
     def cost_in(self, currency: Currency) -> Fraction:
         """Return what the release takes of a budget in a currency: the sum over its draws."""
-        prices = [self.cells_price, *([self.total_price] if self.total_price else [])]
-        return sum((price.amount_in(currency) for price in prices), Fraction(0))
+        prices = (self.sizes_price, self.total_price, self.cells_price)
+        return sum((price.amount_in(currency) for price in prices if price), Fraction(0))
 
     @property
     def told_epsilon(self) -> Fraction:

@@ -89,6 +89,13 @@ TOTAL = (
     Dependency("privacy.total_rho", lambda c: _amount(c.privacy.total_price, Currency.RHO)),
 )
 
+SIZES = (
+    *PINGS,
+    Dependency("privacy.sizes_epsilon", lambda c: _amount(c.privacy.sizes_price, Currency.EPSILON)),
+    Dependency("privacy.sizes_rho", lambda c: _amount(c.privacy.sizes_price, Currency.RHO)),
+    Dependency("privacy.mechanism", lambda c: c.privacy.mechanism, "discrete_laplace"),
+)
+
 
 def identify_cells(config: ReleaseConfig) -> str:
     """Return the SHA-256 of everything that the noisy tensor of the cells depends on."""
@@ -98,6 +105,11 @@ def identify_cells(config: ReleaseConfig) -> str:
 def identify_total(config: ReleaseConfig) -> str:
     """Return the SHA-256 of everything that the estimate of N depends on. Releases of the same pings share it."""
     return _hash("total", _listed(config, TOTAL))
+
+
+def identify_sizes(config: ReleaseConfig) -> str:
+    """Return the SHA-256 of everything that the histogram of pings per user depends on: not k, which it is for."""
+    return _hash("sizes", _listed(config, SIZES))
 
 
 def identify_release(config: ReleaseConfig, region: str | None) -> str:

@@ -21,7 +21,7 @@ from vdr_spark.plan import identity
 from vdr_spark.plan.contradictions import find_contradictions
 from vdr_spark.plan.limits import list_limits
 from vdr_spark.plan.second_writer import find_second_writer
-from vdr_spark.price import Currency
+from vdr_spark.price import Currency, Price
 from vdr_spark.privacy.accounting import BudgetRequest, Cap, Draw, Grant
 from vdr_spark.privacy.mechanism import Noise, build_mechanism
 from vdr_spark.storage.catalog import Place
@@ -68,7 +68,15 @@ class Plan:
     @property
     def total_draw(self) -> Draw | None:
         """The draw that estimates N, where it is not declared."""
-        return self.draws[0] if len(self.draws) > 1 else None
+        return self._find_draw("total")
+
+    @property
+    def sizes_draw(self) -> Draw | None:
+        """The draw of a histogram of pings per user, where one is asked for."""
+        return self._find_draw("sizes")
+
+    def _find_draw(self, purpose: str) -> Draw | None:
+        return next((draw for draw in self.draws if draw.purpose == purpose), None)
 
     @cached_property
     def budget_request(self) -> BudgetRequest:
@@ -116,6 +124,15 @@ class Plan:
             return None
         # One number: what a user changes it by is its sensitivity in L1 and in L2.
         return Noise(build_mechanism(privacy.mechanism, privacy.estimate_total.max_per_user, privacy.total_price))
+
+    @property
+    def noise_of_sizes(self) -> Noise | None:
+        """The noise of a bin of the histogram of pings per user, where that is a draw."""
+        privacy = self.config.privacy
+        if privacy.sizes_price is None:
+            return None
+        # A user changes one bin by one: a sensitivity of 1 in L1 and in L2.
+        return Noise(build_mechanism(privacy.mechanism, 1, privacy.sizes_price))
 
     @property
     def total_deviation(self) -> float:
@@ -301,9 +318,14 @@ def _regions(config: ReleaseConfig) -> tuple[Region, ...]:
 def _draws(config: ReleaseConfig) -> tuple[Draw, ...]:
     privacy, cells_sha256 = config.privacy, identity.identify_cells(config)
     cells = Draw(f"{config.name}-{cells_sha256[:10]}", privacy.cells_price, "cells", cells_sha256)
-    if privacy.total_price is None:
-        return (cells,)
-    total_sha256 = identity.identify_total(config)
+    return *_draw_apart(config, "sizes", privacy.sizes_price), *_draw_apart(config, "total", privacy.total_price), cells
+
+
+def _draw_apart(config: ReleaseConfig, purpose: str, price: Price | None) -> tuple[Draw, ...]:
+    """Return a draw of its own for something other than the cells, where it has a price."""
+    if price is None:
+        return ()
+    sha256 = identity.identify_total(config) if purpose == "total" else identity.identify_sizes(config)
     # Of a window the limits of its series are kept by the name that ids begin with.
     whose = config.dataset if config.series is None else config.name
-    return Draw(f"{whose}-total-{total_sha256[:10]}", privacy.total_price, "total", total_sha256), cells
+    return (Draw(f"{whose}-{purpose}-{sha256[:10]}", price, purpose, sha256),)

@@ -28,7 +28,7 @@ class Draw:
 
     draw_id: str
     price: Price
-    purpose: str  # cells, or total
+    purpose: str  # cells, total or sizes
     identity_sha256: str  # of everything that it depends on; its id shows the beginning
 
 

@@ -213,6 +213,10 @@ def _mechanism(release: ReleasePlan) -> str:
         f"{noise} on every cell, the empty ones too: exact, in integers, from random bits of {source}; "
         f"standard deviation {release.noise.deviation:.4g}. Drawn once, and stored before anything reads it."
     )
+    if privacy.sizes_price is not None:
+        cost = privacy.sizes_price.amount
+        size = f"of scale {1 / cost}" if pure else f"with sigma^2 = {1 / (2 * cost)}"
+        text += f" A histogram of pings per user, by which k may be chosen: the same noise {size}, one user in one bin."
     if estimate is None or of_total is None:
         return text
     most = estimate.max_per_user
@@ -240,7 +244,8 @@ def _composition(release: ReleasePlan, entries: Sequence[Entry], account: Accoun
 
 def _by_stage(config: ReleaseConfig) -> dict[str, str]:
     """Return what each stage costs, exact, in the release's currency."""
-    estimate = {"total": str(config.privacy.total_price.amount)} if config.privacy.total_price else {}
+    sizes, total = config.privacy.sizes_price, config.privacy.total_price
+    estimate = {name: str(of.amount) for name, of in (("sizes", sizes), ("total", total)) if of is not None}
     nothing = dict.fromkeys(("denoise", "refine", "publish"), "0")
     return estimate | {"collect": str(config.privacy.cells_price.amount)} | nothing
 

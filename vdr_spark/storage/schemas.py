@@ -62,7 +62,11 @@ LEDGER = Table(
         ("recorded_at", "TIMESTAMP", "when"),
         ("configuration_hash", "STRING", "SHA-256 of the whole configuration"),
         ("entry_hash", "STRING", "SHA-256 of this entry and the one before it: a chain that shows edits"),
-        ("purpose", "STRING", "of a draw: cells, or total, the number of all pings"),
+        (
+            "purpose",
+            "STRING",
+            "of a draw: cells, total (the number of all pings) or sizes (a histogram of pings per user)",
+        ),
         ("window_seconds", "BIGINT", "of a cap: the stretch of time in which no more than its amount may be spent"),
         ("tensor_sha256", "STRING", "of a spent draw: SHA-256 of the noisy numbers that were stored"),
         ("identity_sha256", "STRING", "of a draw: SHA-256 of what it depends on; its id shows the beginning"),

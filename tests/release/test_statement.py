@@ -12,8 +12,9 @@ from vdr_spark.config import ReleaseConfig
 from vdr_spark.plan import ReleasePlan, make_plan
 from vdr_spark.price import Currency, Price
 from vdr_spark.privacy.accounting import Draw, Entry, Posting, State
-from vdr_spark.release.statement import Published, write_statement
+from vdr_spark.release.statement import write_statement
 from vdr_spark.release.statement_page import statement_page
+from vdr_spark.release.statement_parts import Published
 
 Small = Callable[..., ReleaseConfig]
 NOW = datetime(2026, 1, 2, tzinfo=UTC)

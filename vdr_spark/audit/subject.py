@@ -14,7 +14,7 @@ from vdr_spark.collect.draws import Draws
 from vdr_spark.plan import ReleasePlan
 from vdr_spark.privacy.accounting import Entry, find_spending
 from vdr_spark.release.publish import describe_release
-from vdr_spark.release.statement import Published
+from vdr_spark.release.statement_parts import Published
 from vdr_spark.release.withdrawals import Withdrawal
 
 Row = dict[str, Any]

@@ -26,8 +26,9 @@ from vdr_spark.release.cell_files import write_cell_files
 from vdr_spark.release.cells import cell_rows
 from vdr_spark.release.publish_pyramid import write_pyramid
 from vdr_spark.release.register import Register
-from vdr_spark.release.statement import Published, write_statement
+from vdr_spark.release.statement import write_statement
 from vdr_spark.release.statement_page import statement_page
+from vdr_spark.release.statement_parts import Published
 from vdr_spark.release.views import read_back
 from vdr_spark.release.withdrawals import refuse_republishing
 from vdr_spark.signal import Signal

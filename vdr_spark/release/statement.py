@@ -1,60 +1,31 @@
 """The privacy statement: what a release promises, to whom, at what price, and what it does not promise.
 
 `deployment` uses the field names of OpenDP's registry of deployments; `questions` answers what NIST SP 800-226 asks of
-a claim of differential privacy; `exact` holds the same figures for programs. Nothing in it depends on the data beyond
-what was paid for.
+a claim of differential privacy (`statement_questions`); `exact` holds the same figures for programs
+(`statement_exact`). Nothing in it depends on the data beyond what was paid for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.epsilon import GOOD_PRACTICE, NO_PROTECTION, find_weakness, in_brackets
-from vdr_spark.pings.layouts import LAYOUTS
+from vdr_spark.epsilon import NO_PROTECTION, find_weakness, in_brackets
 from vdr_spark.plan import ReleasePlan
-from vdr_spark.plan.series_promise import describe_series, exact_series
+from vdr_spark.plan.series_promise import exact_series
 from vdr_spark.price import Currency
-from vdr_spark.privacy.accounting import Account, Entry, State, balance
-from vdr_spark.promise import Promise
-from vdr_spark.signal import Signal
-
-UNPROTECTED = "UNPROTECTED: the noise came from a test seed, anyone can compute it. This release protects nobody."
-
-
-@dataclass(frozen=True)
-class Published:
-    """What is known of a release only when it is published: the rest follows from its configuration and the ledger."""
-
-    created: datetime
-    model: str
-    estimated_rmse: float | None
-    noisy_total: float
-    noisy_total_deviation: float
-    slices_told: int
-    noise_deviation: float
-    sum_errors: list[dict[str, Any]] | None
-    released_total: float | None
-    sum_deviation: float | None
-    total_deviation: float | None
-    gamma: float
-    kappa: float
-    cells_sha256: str
-    code_version: str
-    configuration_hash: str
-
-    def signal(self, release: ReleasePlan) -> Signal:
-        """Return how far the noisy sums stand out from their noise."""
-        return Signal(
-            self.noisy_total, self.noisy_total_deviation, release.grid.slices, self.slices_told, release.total_pings
-        )
-
-    @property
-    def has_error_bars(self) -> bool:
-        return self.model == "identity" or self.model.endswith("+fusion")
+from vdr_spark.privacy.accounting import Account, Entry, balance
+from vdr_spark.release.statement_exact import state_exactly
+from vdr_spark.release.statement_parts import (
+    UNPROTECTED,
+    Published,
+    describe_bounding,
+    find_booked,
+    name_user_column,
+    price_by_stage,
+)
+from vdr_spark.release.statement_questions import answer_questions
 
 
 def write_statement(release: ReleasePlan, published: Published, entries: Sequence[Entry]) -> dict[str, Any]:
@@ -66,8 +37,10 @@ def write_statement(release: ReleasePlan, published: Published, entries: Sequenc
         "protected": release.protected,
         "warning": _warning(release.config),
         "deployment": _deployment(release, published, own, account),
-        "questions": _questions(release, published),
-        "exact": _exact(release, published, own, account) | {"ledger": _ledger_length(entries)} | _series(release),
+        "questions": answer_questions(release, published),
+        "exact": state_exactly(release, published, own, account)
+        | {"ledger": _ledger_length(entries)}
+        | _series(release),
     }
 
 
@@ -119,7 +92,7 @@ def _deployment(
         "privacy_loss": {
             "privacy_unit": unit.level.capitalize(),
             "privacy_unit_details": f"{unit.adjacency[0].upper()}{unit.adjacency[1:]}. A user is a value of the "
-            f"input's column `{_user_column(config)}`; a person with two of them is two users. {unit.over_time}",
+            f"input's column `{name_user_column(config)}`; a person with two of them is two users. {unit.over_time}",
             "privacy_parameters": _parameters(config) if privacy.protected else {"epsilon": "none: a test seed"},
             "privacy_parameters_details": _describe_stages(config),
         },
@@ -128,15 +101,15 @@ def _deployment(
             "trust_assumptions": "The curator, who holds the pings and runs the job, is trusted, with the machines "
             "it runs on. Whoever sees the release is not.",
             "actors": "Users, whose pings these are; the curator; readers of the release.",
-            "release_type": "Many releases" if len(_draws(entries)) > len(release.plan.draws) else "One release",
+            "release_type": "Many releases" if len(find_booked(entries)) > len(release.plan.draws) else "One release",
             "release_type_details": "Draws over the dataset are counted, each booked in a ledger; see composition. "
             "Further releases of one draw (other regions, other denoisers) cost nothing.",
             "data_source_type": "Static",
             "access_type": "Non-interactive",
         },
         "implementation": {
-            "preprocessing_and_hyperparameter_tuning": f"{_bounding(release)} No setting was tuned on the pings by "
-            "this software. Models are chosen and trained on the noisy counts alone.",
+            "preprocessing_and_hyperparameter_tuning": f"{describe_bounding(release)} No setting was tuned on the "
+            "pings by this software. Models are chosen and trained on the noisy counts alone.",
             "mechanisms": _mechanism(release),
             "composition": _composition(release, entries, account),
             "post_processing": f"{published.model}, then refinement ({config.refine.method}) from kept to all pings. "
@@ -156,10 +129,6 @@ def _describe_evidence(config: ReleaseConfig) -> str:
         if past
         else "the stored noisy counts"
     )
-
-
-def _user_column(config: ReleaseConfig) -> str:
-    return config.input.columns.get("user_id") or LAYOUTS[config.input.layout].columns["user_id"]
 
 
 def _ledger_length(entries: Sequence[Entry]) -> dict[str, Any]:
@@ -184,19 +153,6 @@ def _unprotected(release: ReleasePlan) -> list[str]:
         "names and types of the input's columns, and where the input lies",
         "that the release was made, and when; that it could be made: a file that cannot be read stops the job",
     ]
-
-
-def _bounding(release: ReleasePlan) -> str:
-    privacy, k = release.config.privacy, release.bound
-    over = " in all regions together" if release.config.regions else ""
-    if privacy.bounding == "l2":
-        return (
-            f"The pings of a user{over} are weighed alike, so that the user's counts over all cells have an L2 norm of "
-            f"at most {k}, in units of 1/{privacy.units_per_ping}."
-        )
-    if privacy.bounding == "weight":
-        return f"The pings of a user{over} weigh at most {k} in sum, in units of 1/{privacy.units_per_ping}."
-    return f"Of the pings of a user{over} at most {k} are kept, chosen by a keyed hash."
 
 
 def _mechanism(release: ReleasePlan) -> str:
@@ -224,13 +180,8 @@ def _mechanism(release: ReleasePlan) -> str:
     return f"{text} The number of pings: the same noise {size}, at most {most} pings of a user."
 
 
-def _draws(entries: Sequence[Entry]) -> dict[str, Entry]:
-    """Return the draws of a dataset that were booked, each with its last entry."""
-    return {entry.draw_id: entry for entry in entries if entry.state in (State.RESERVED, State.SPENT)}
-
-
 def _composition(release: ReleasePlan, entries: Sequence[Entry], account: Account) -> str:
-    others = len(_draws(entries).keys() - {draw.draw_id for draw in release.plan.draws})
+    others = len(find_booked(entries).keys() - {draw.draw_id for draw in release.plan.draws})
     adding = "Epsilons of a dataset add up."
     if account.currency is Currency.RHO:
         adding = "The rhos of a dataset's draws add up; one of pure epsilon counts as epsilon^2 / 2."
@@ -240,14 +191,6 @@ def _composition(release: ReleasePlan, entries: Sequence[Entry], account: Accoun
         + ("was 1 other draw. " if others == 1 else f"were {others} other draws. ")
         + "Other releases of the same draw cost nothing."
     )
-
-
-def _by_stage(config: ReleaseConfig) -> dict[str, str]:
-    """Return what each stage costs, exact, in the release's currency."""
-    sizes, total = config.privacy.sizes_price, config.privacy.total_price
-    estimate = {name: str(of.amount) for name, of in (("sizes", sizes), ("total", total)) if of is not None}
-    nothing = dict.fromkeys(("denoise", "refine", "publish"), "0")
-    return estimate | {"collect": str(config.privacy.cells_price.amount)} | nothing
 
 
 def _variant(config: ReleaseConfig) -> str:
@@ -274,133 +217,7 @@ def _justify(config: ReleaseConfig) -> str:
 
 
 def _describe_stages(config: ReleaseConfig) -> str:
-    stages = "; ".join(f"{stage}: {amount}" for stage, amount in _by_stage(config).items())
+    stages = "; ".join(f"{stage}: {amount}" for stage, amount in price_by_stage(config).items())
     if config.privacy.rho is None:
         return stages
     return f"In rho, {stages}. The epsilon is what rho is at this delta, by Google's dp-accounting, rounded up."
-
-
-def _ask_about_series(config: ReleaseConfig) -> dict[str, str]:
-    sentences = describe_series(config)
-    return {"What does the promise mean over the whole series?": " ".join(sentences)} if sentences else {}
-
-
-def _questions(release: ReleasePlan, published: Published) -> list[dict[str, str]]:
-    """Answer what NIST SP 800-226 would have a reader ask, from the top of its pyramid down."""
-    config = release.config
-    promise = config.privacy.promise
-    strength = find_weakness(promise.epsilon, promise.delta) or f"below {GOOD_PRACTICE}, as is good practice."
-    parameter = f"{_describe_parameter(config)}. {strength[0].upper()}{strength[1:]}"
-    bars = "Each cell has an error bar." if published.has_error_bars else "Cells have no error bars."
-    declared = "No, provided that the declared number of pings is public. See unprotected quantities."
-    answers = {
-        "What is the privacy parameter, and is it small enough?": parameter
-        if config.privacy.protected
-        else UNPROTECTED,
-        "What is the unit of privacy?": f"The user with all pings {_part_of_time(promise)}: {promise.unit.adjacency}. "
-        f"{promise.unit.over_time}",
-        **_ask_about_series(config),
-        "What else was released about the same people?": "The ledger knows; see composition. Releases under another "
-        "dataset name, or by others, are not counted.",
-        "Is the mechanism right, and free of floating-point leaks?": "Noise and counts are integers; the sampler "
-        "compares random bits with exact thresholds. Tests audit the whole job, and broken variants of it.",
-        "Is the contribution of a user really bounded?": _bounding(release),
-        "Is anything taken from the data without being paid for?": "No. See unprotected quantities."
-        if config.privacy.estimate_total
-        else declared,
-        "Which biases does it introduce?": "Bounding underrates people with many pings, and the places they go to. "
-        f"Denoising draws rare spots towards what is expected of them. {bars}",
-        "Whom must one trust?": "The curator and the machines: the central model.",
-        "Which side channels remain?": "How long the job takes, Spark's own logs and user interface, and what the "
-        "operator sees. Publish tables, not logs.",
-        "How are pings secured and accessed?": "Not by this software, but for its temporary files, which are "
-        "encrypted unless the operator has switched that off. No exact number is written to any table.",
-        "How were the pings collected, and did people agree?": "Not known to this software; ask the curator.",
-    }
-    return [{"question": question, "answer": answer} for question, answer in answers.items()]
-
-
-def _describe_parameter(config: ReleaseConfig) -> str:
-    privacy, promise = config.privacy, config.privacy.promise
-    if privacy.rho is None:
-        return f"epsilon = {privacy.epsilon}, pure"
-    return f"rho = {privacy.rho}, zero-concentrated; as {promise.parameters}, rounded up"
-
-
-def _part_of_time(promise: Promise) -> str:
-    return "of the period" if promise.unit.stretch is None else f"of one {promise.unit.stretch}"
-
-
-def _exact(release: ReleasePlan, published: Published, entries: Sequence[Entry], account: Account) -> dict[str, Any]:
-    config, grid = release.config, release.grid
-    privacy, estimate = config.privacy, config.privacy.estimate_total
-    return {
-        "privacy_unit": privacy.unit,
-        "user_column": _user_column(config),
-        "adjacency": privacy.promise.unit.adjacency,
-        **_exact_price(release),
-        "mechanism": privacy.mechanism,
-        "k": release.k,
-        "bounding": privacy.bounding,
-        "sensitivity_l1": release.k,
-        **({} if release.norm is None else {"norm": release.norm, "sensitivity_l2": release.norm}),
-        "units_per_ping": privacy.units_per_ping,
-        "total_pings": {
-            "value": release.total_pings,
-            "source": "estimated" if estimate else "declared public",
-            "max_per_user": estimate.max_per_user if estimate else None,
-        },
-        "box": vars(grid.box),
-        "boxes_under_the_same_bound": [vars(other.box) for other in release.plan.grids],
-        "period": [grid.start.isoformat(), grid.end.isoformat()],
-        "timezone": config.period.timezone,  # in which answers are given; the moments above are what they are
-        "slice_seconds": grid.slice_seconds,
-        "cells_per_side": grid.cells_per_side,
-        "concentration": config.refine.concentration if config.refine.method == "gamma" else None,
-        "model": published.model,
-        "refinement": config.refine.method,
-        "draws": [
-            {
-                "draw_id": entry.draw_id,
-                "purpose": entry.purpose,
-                entry.price.currency.value: str(entry.price.amount),
-                "state": entry.state,
-                "ledger_entry": entry.sequence,
-                "ledger_entry_hash": entry.entry_hash,
-            }
-            for entry in _draws(entries).values()
-        ],
-        "granted": str(account.granted),
-        "committed": str(account.committed),
-        **_exact_budget(account),
-        "cells_sha256": published.cells_sha256,
-        "configuration_hash": published.configuration_hash,
-        "code_version": published.code_version,
-        "created": published.created.isoformat(),
-    }
-
-
-def _exact_price(release: ReleasePlan) -> dict[str, Any]:
-    """Return the price, by stage, and the noise that it buys. One of pure epsilon says no word of rho, as ever."""
-    privacy, stages = release.config.privacy, _by_stage(release.config)
-    if privacy.rho is None:
-        return {"epsilon": str(privacy.epsilon), "epsilon_by_stage": stages, "scale": str(release.scale)}
-    return {
-        "rho": str(privacy.rho),
-        "delta": str(privacy.delta),
-        "epsilon": privacy.promise.figure,
-        "rho_by_stage": stages,
-        "sigma_squared": str(release.sigma_squared),
-    }
-
-
-def _exact_budget(account: Account) -> dict[str, str]:
-    """Return the currency of the budget, and the epsilons that it is at its delta; nothing where it is pure epsilon."""
-    if account.currency is Currency.EPSILON:
-        return {}
-    return {
-        "budget_currency": account.currency.value,
-        "budget_delta": str(account.delta),
-        "granted_epsilon": account.tell_epsilon(account.granted),
-        "committed_epsilon": account.tell_epsilon(account.committed),
-    }

@@ -109,11 +109,23 @@ const say = (text: string) => { $("said").textContent = text; };
 
 // Painting ---------------------------------------------------------------------------------------------------------
 
-let due = false;
-function repaint(): void {
+let due = false, mapDue = false;
+/** Paints in the next frame. What lies over the map is drawn without it: a box must not wait for pixels that stay. */
+function repaint(mapToo = true): void {
+  mapDue ||= mapToo;
   if (due) return;
   due = true;
-  requestAnimationFrame((now) => { due = false; tick(now); paint(); if (playing) repaint(); });
+  requestAnimationFrame((now) => {
+    due = false;
+    tick(now);
+    if (mapDue) paint(); else mark();
+    mapDue = false;
+    if (playing) repaint();
+  });
+}
+
+function mark(): void {
+  if (!gone && shownFrame) drawOverlay(overlay, camera, view, meta, marks);
 }
 
 function paint(): void {
@@ -228,7 +240,7 @@ async function askHotspot(): Promise<void> {
     marks.hotspot = null;
     if (problem instanceof Refused && !problem.gone) words($("hot-answer"), `None can be named: ${problem.message}.`); else failed(problem);
   }
-  repaint();
+  repaint(false);
 }
 
 async function copy(kind: "link" | "python" | "sql"): Promise<void> {
@@ -389,9 +401,9 @@ function setBox(box: View["box"]): void {
   else void askBox();
   const form = $<HTMLFormElement>("edges");
   if (box) for (const [name, value] of Object.entries(box)) (form.elements.namedItem(name) as HTMLInputElement).value = degrees(value);
-  controls();
+  $("box-clear").hidden = !box;
   writeHash();
-  repaint();
+  repaint(false);
 }
 
 function clear(): void {
@@ -415,7 +427,7 @@ function begin(): void {
     camera: () => camera,
     moved,
     hovers: (unit) => { hovered = unit; readout(); },
-    drawing: (corners) => { marks.drawing = corners; overlayDue = true; repaint(); },
+    drawing: (corners) => { marks.drawing = corners; overlayDue = true; repaint(false); },
     boxed: ([west, south, east, north]) => {
       const low = camera.place(west, south), high = camera.place(east, north), one = rounded(low.lat, low.lon), two = rounded(high.lat, high.lon);
       const { grid } = meta; // rounding must not push an edge out of the release's box
@@ -427,10 +439,10 @@ function begin(): void {
       view.place = { lat: clamp(found.lat, grid.south, grid.north), lon: clamp(found.lon, grid.west, grid.east) };
       marks.hotspot = null;
       writeHash();
-      repaint();
+      repaint(false);
       void askHotspot();
     },
-    cross: (unit) => { marks.cross = unit; hovered = unit; repaint(); },
+    cross: (unit) => { marks.cross = unit; hovered = unit; readout(); repaint(false); },
     clear,
   });
   try { density = new Density(canvas); } catch (problem) { message((problem as Error).message); }

@@ -179,8 +179,9 @@ def test_a_dragged_box_says_what_the_library_says(folder: str, explorer: Explore
     page.wait_for_selector("#chart svg")
     whole = release.range_count(Box(*map(float, hash_of(page)["b"].split(","))))
     assert format_count(whole.count) in page.locator("#box-answer").inner_text()
+    before = box_says(page)
     page.click("#forth")
-    until(page, f"document.querySelector('#box-now .number').innerText !== {json.dumps(box_says(page))}")
+    until(page, f"document.querySelector('#box-now .number').innerText !== {json.dumps(before)}")
     assert box_says(page) == library_says(release, page)
 
 

@@ -131,6 +131,8 @@ def test_trainings_are_read_as_far_as_they_are_there(tmp_path: Path) -> None:
     page = report_page(Contents(make_city(), training=found))
     assert "VQ-VAE, the paper&#x27;s model" in page
     assert "perplexity: codes in use, by evenness" in page
+    short = report_page(Contents(make_city(), training={"VAE": log[:1]}))
+    assert "VAE, after its only epoch" in short
     assert 'id="training"' not in report_page(Contents(make_city()))
 
 

@@ -11,7 +11,7 @@ from vdr_spark.report_page.accuracy import Accuracy
 from vdr_spark.report_page.charts import Axis, Line, bar_chart, line_chart, linear_axis, log_axis
 from vdr_spark.report_page.digest import Digest
 from vdr_spark.report_page.hotspots import Place
-from vdr_spark.report_page.markup import Markup, element, paragraph, section, table
+from vdr_spark.report_page.markup import Markup, definitions, element, paragraph, section, table
 from vdr_spark.report_page.rhythm import hour_of_day
 
 TrainingLog = Sequence[Mapping[str, float]]
@@ -165,8 +165,13 @@ def training_section(training: Mapping[str, TrainingLog]) -> Markup | None:
     """Return the curves of networks that were trained for the release, where their logs are at hand."""
     parts: list[Markup] = []
     for name, log in training.items():
-        curves = [_training_chart(log, key, label) for key, label in _CURVES.items() if log and key in log[0]]
-        parts += [element("h3", name), element("div", *curves, class_="charts")] if curves else []
+        known = {key: label for key, label in _CURVES.items() if log and key in log[0]}
+        if len(log) == 1:  # a curve of one point is none
+            figures = definitions((label, f"{log[0][key]:.3g}") for key, label in known.items())
+            parts += [element("h3", f"{name}, after its only epoch"), figures]
+        elif known:
+            curves = (_training_chart(log, key, label) for key, label in known.items())
+            parts += [element("h3", name), element("div", *curves, class_="charts")]
     if not parts:
         return None
     words = paragraph(

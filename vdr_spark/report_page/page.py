@@ -51,7 +51,7 @@ def report_page(contents: Contents) -> str:
         statement_section(release),
     ]
     sections = [part for part in parts if part is not None]
-    main = element("main", _head(digest, places), _contents_list(sections), *sections, _foot(release))
+    main = element("main", _head(digest, places), _contents_list(sections), *sections, _foot(contents))
     body = element("body", _bands(contents), main, class_=_state(contents))
     return f'<!doctype html>\n<html lang="en">{_document_head(release)}{body}</html>\n'
 
@@ -106,14 +106,17 @@ def _contents_list(sections: list[Markup]) -> Markup:
     return element("nav", *links, aria_label="Parts of this report")
 
 
-def _foot(release: Release) -> Markup:
+def _foot(contents: Contents) -> Markup:
     signed = element(
         "div",
         *(element("div", element("span", words)) for words in ("Read and approved by", "Place and date")),
         class_="signature",
     )
+    sources = "the released tables and the ledger alone"
+    if contents.truth is not None:
+        sources = "the released tables, the ledger and, in one part, exact counts of generated pings"
     made = (
-        f"Made on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC from the released tables and the ledger alone. This file is "
-        f"all of it: nothing is fetched, and nothing runs. Release {release.release_id}."
+        f"Made on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC from {sources}. This file is all of it: nothing is fetched, "
+        f"and nothing runs. Release {contents.release.release_id}."
     )
     return element("footer", signed, paragraph(made))

@@ -29,8 +29,8 @@ class SideBySide:
 def truth_section(release: Release, truth: SideBySide) -> Markup:
     """Return the three maps with one scale."""
     words = paragraph(
-        f"The slice from {name_slice(release, truth.number)}. The middle map is the only thing that the right one was "
-        "made from. The noisy counts are those of the pings that were kept, before they are scaled up to all pings."
+        f"The slice from {name_slice(release, truth.number)}. Noisy slices such as the middle one are all that "
+        "the right one was made from. They count the pings that were kept, before those are scaled up to all pings."
     )
     panels = [
         ("true (not private)", "Map of the exact counts of generated pings", truth.true),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from vdr_spark.arrays import Slices
 from vdr_spark.config.denoise import DenoiseSettings
 from vdr_spark.denoise.launcher import Launcher
+from vdr_spark.denoise.past.evidence import PastEvidence
 from vdr_spark.denoise.priors.features import Features
 from vdr_spark.denoise.priors.regression import Regression
 from vdr_spark.denoise.priors.ridge import fit_ridge, ridge_prior
@@ -33,15 +34,16 @@ class Task:
     folder: str  # of this release's work
     progress: Progress
     launcher: Launcher | None = None  # of training processes, where there may be several
+    past: PastEvidence | None = None  # what earlier windows say
 
     def folder_of(self, model: str) -> str:
         """Return where a model keeps its training."""
-        return posixpath.join(self.folder, model)
+        return posixpath.join(self.folder, model if self.past is None else f"{model}_with_past")
 
     @cached_property
     def features(self) -> Features:
         """The blind features of every slice, which several models use."""
-        return Features(self.noisy, self.noise, self.slices_per_day, self.progress)
+        return Features(self.noisy, self.noise, self.slices_per_day, self.progress, self.past)
 
     @cached_property
     def ridge(self) -> Regression:
@@ -147,3 +149,6 @@ PRIORS: dict[str, Callable[[Task], Prior]] = {
     "vqvae": lambda task: _autoencoder(task, "vqvae"),
     "vae": lambda task: _autoencoder(task, "vae"),
 }
+
+WITH_PAST = frozenset({"ridge", "blindspot"})
+"""Those that earlier windows can tell something."""

@@ -1,0 +1,1 @@
+"""The past: earlier windows' stored noisy tensors as further evidence. Post-processing, so it costs no privacy."""

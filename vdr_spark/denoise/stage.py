@@ -18,6 +18,7 @@ from vdr_spark.denoise.estimation.reconcile import Denoised, Twins, reconcile, r
 from vdr_spark.denoise.estimation.risk import Estimate
 from vdr_spark.denoise.estimation.sum_risk import SumRisks, judge_sums
 from vdr_spark.denoise.launcher import Launcher
+from vdr_spark.denoise.past.choice import pays
 from vdr_spark.denoise.past.evidence import PastEvidence
 from vdr_spark.denoise.past.window import PastWindow, gather_past
 from vdr_spark.denoise.petastorm_compat import load_petastorm
@@ -29,6 +30,10 @@ from vdr_spark.progress import Progress
 from vdr_spark.storage.files import exists, write_json
 from vdr_spark.storage.tensor_file import Tensor, write_tensor
 from vdr_spark.sum_errors import SumErrors
+
+# The errors of sums are known by few blocks, that the prior is better for the past by all cells: they must say by more
+# than this that it is worse.
+_TRUST_IN_PAST = 0.95
 
 
 def require_packages(settings: DenoiseSettings) -> None:
@@ -83,12 +88,12 @@ def denoise_tensor(
 
     `auto` tries all its candidates and keeps the one whose estimated error where people are is the least: of sums at
     all sizes, from cells to districts, in one slice and over all; without fusion, of cells. Where there is a `past`,
-    models that can use it are tried with and without it, and chosen among in the same way.
+    models that can use it are tried with it too, and join the choice where their prior is surely better for it.
     """
     task = Task(noisy, noise, slices_per_day, settings, folder, progress, launcher)
     candidates = _try_models(settings.models, task)
     if past is not None:
-        candidates += _try_models([of for of in settings.models if of in WITH_PAST], replace(task, past=past))
+        candidates += _try_with_past(candidates, replace(task, past=past))
     if not settings.uses_fusion:
         best = min(candidates, key=lambda of: of.accuracy.busy_error)
         errors = {of.name: of.accuracy.busy_error for of in candidates}
@@ -123,7 +128,7 @@ def _choose_by_sums(
         else:
             second = again[id(candidate.task)]
             tensor, risks = _fuse_and_reconcile(candidate.prior, candidate.fusion, task, second, perturbed)
-            errors[candidate.name] = risks.overall
+            errors[candidate.name] = risks.overall * (1.0 if candidate.task.past is None else _TRUST_IN_PAST)
             found = tensor, risks.errors
         if best is None or errors[candidate.name] < errors[best[0].name]:
             best = candidate, *found
@@ -180,6 +185,13 @@ def _try_models(models: Sequence[str], task: Task) -> list[_Candidate]:
     candidates = [_try_model(model, task) for model in models]
     task.forget()  # what the models shared: other tensors take their place
     return candidates
+
+
+def _try_with_past(alone: Sequence[_Candidate], task: Task) -> list[_Candidate]:
+    """Return the models that are surely better for knowing the past."""
+    before = {candidate.model: candidate.prior.mean for candidate in alone if candidate.model in WITH_PAST}
+    candidates = _try_models(list(before), task)
+    return [of for of in candidates if pays(before[of.model], of.prior.mean, task.noisy, task.noise)]
 
 
 def _try_model(model: str, task: Task) -> _Candidate:

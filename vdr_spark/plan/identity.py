@@ -100,8 +100,11 @@ def identify_total(config: ReleaseConfig) -> str:
     return _hash("total", _listed(config, TOTAL))
 
 
-def identify_release(config: ReleaseConfig, region: str | None) -> str:
-    """Return the SHA-256 of a draw and of how it is denoised and refined; settings that are not used do not count."""
+def identify_release(config: ReleaseConfig, region: str | None, past: Sequence[str] = ()) -> str:
+    """Return the SHA-256 of a draw and of how it is denoised and refined; settings that are not used do not count.
+
+    `past` are the ids of the draws of earlier windows that it was denoised with, the oldest first.
+    """
     denoise, refine, privacy = config.denoise, config.refine, config.privacy
     content: list[tuple[str, Value]] = [
         ("draw", identify_cells(config)),
@@ -115,6 +118,7 @@ def identify_release(config: ReleaseConfig, region: str | None) -> str:
         ("refine", refine.method),
         ("concentration", refine.concentration if refine.method == "gamma" else None),
         ("users", refine.users if refine.users != "people" else None),
+        ("past", list(past) or None),
     ]
     return _hash("release", [[name, value] for name, value in content if value is not None])
 

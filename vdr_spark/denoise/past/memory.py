@@ -11,6 +11,7 @@ smoothed at will. Of the present window nothing is looked at but its sum.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -94,7 +95,7 @@ class _Sums:
             self._variances[phase] += (weight * level) ** 2 * variance
 
     def mean(self) -> Recalled:
-        counts = self._counts / self._weights[:, None, None].astype(np.float32)
+        counts: Slices = self._counts / self._weights[:, None, None].astype(np.float32)
         return Recalled(counts, self._variances / self._weights**2)
 
 
@@ -117,7 +118,7 @@ class _Level:
 
     @property
     def stands_out(self) -> bool:
-        return self.mean > _STANDS_OUT * self.variance**0.5
+        return self.mean > _STANDS_OUT * math.sqrt(self.variance)
 
     def relative_to(self, other: _Level) -> float:
         """Return how many times as busy this window is; 1 as far as that may be noise. Another k shows here too."""

@@ -219,6 +219,15 @@ def test_another_denoiser_is_another_release_of_the_same_draw(small_config: Smal
     assert release_id_of(temporal) != release_id_of(plain)
 
 
+def test_another_past_is_another_release_and_none_leaves_the_id_as_it_was(small_config: Small) -> None:
+    config = small_config()
+    known = identity.identify_release(config, None)
+    assert known.startswith(release_id_of(config).rpartition("-")[2])
+    assert identity.identify_release(config, None, past=()) == known
+    pasts = [("week-1",), ("week-1", "week-2"), ("week-2", "week-1")]
+    assert len({known, *(identity.identify_release(config, None, past) for past in pasts)}) == 4
+
+
 def test_settings_of_a_model_that_is_not_used_make_no_difference(small_config: Small) -> None:
     unused = small_config("denoise.vqvae.epochs=9", "denoise.device=cpu", "refine.concentration=0.1")
     assert release_id_of(unused) == release_id_of(small_config())

@@ -95,7 +95,7 @@ class _Sums:
             self._variances[phase] += (weight * level) ** 2 * variance
 
     def mean(self) -> Recalled:
-        counts: Slices = self._counts / self._weights[:, None, None].astype(np.float32)
+        counts: Slices = (self._counts / self._weights[:, None, None]).astype(np.float32)
         return Recalled(counts, self._variances / self._weights**2)
 
 

@@ -18,17 +18,23 @@ from vdr_spark.denoise.estimation.reconcile import Denoised, Twins, reconcile, r
 from vdr_spark.denoise.estimation.risk import Estimate
 from vdr_spark.denoise.estimation.sum_risk import SumRisks, judge_sums
 from vdr_spark.denoise.launcher import Launcher
-from vdr_spark.denoise.past.window import PastWindow
+from vdr_spark.denoise.past.choice import pays
+from vdr_spark.denoise.past.evidence import PastEvidence
+from vdr_spark.denoise.past.window import PastWindow, gather_past
 from vdr_spark.denoise.petastorm_compat import load_petastorm
 from vdr_spark.denoise.petastorm_reader import read_region
 from vdr_spark.denoise.priors.kept import KeptModels
-from vdr_spark.denoise.priors.registry import PRIORS, Prior, Task
+from vdr_spark.denoise.priors.registry import PRIORS, WITH_PAST, Prior, Task
 from vdr_spark.plan import ReleasePlan
 from vdr_spark.privacy.mechanism import Noise
 from vdr_spark.progress import Progress
 from vdr_spark.storage.files import exists, write_json
 from vdr_spark.storage.tensor_file import Tensor, write_tensor
 from vdr_spark.sum_errors import SumErrors
+
+# The errors of sums are known by few blocks, that the prior is better for the past by all cells: they must say by more
+# than this that it is worse.
+_TRUST_IN_PAST = 0.95
 
 
 def require_packages(settings: DenoiseSettings) -> None:
@@ -43,26 +49,29 @@ def denoise(
     release: ReleasePlan,
     progress: Progress,
     launcher: Launcher | None = None,
-    past: Sequence[PastWindow] = (),  # noqa: ARG001
+    past: Sequence[PastWindow] = (),
     kept: KeptModels | None = None,
 ) -> bool:
     """Denoise the noisy tensor whose live Parquet files are given; False where that was done already.
 
-    `launcher` starts training processes, where the settings ask for more than one; `past` are earlier windows,
-    `kept` are networks that were trained on them.
+    `launcher` starts training processes, where the settings ask for more than one. `past` are earlier windows of the
+    same region, whose noisy tensors are stored: further evidence, which costs no privacy; `kept` are networks that were
+    trained on them.
     """
     folder = release.folder
     if exists(folder.denoised):
         return False
+    noisy = read_region(files, release)
     tensor, notes = denoise_tensor(
-        read_region(files, release),
+        noisy,
         release.noise,
         release.grid.slices_per_day,
         release.config.denoise,
         folder.root,
         progress,
         launcher,
-        kept=kept,
+        gather_past(past, noisy, release, progress),
+        kept,
     )
     write_json(folder.denoising, notes)
     write_tensor(folder.denoised, tensor)
@@ -77,27 +86,32 @@ def denoise_tensor(
     folder: str,
     progress: Progress,
     launcher: Launcher | None = None,
+    past: PastEvidence | None = None,
     kept: KeptModels | None = None,
 ) -> tuple[Tensor, dict[str, Any]]:
     """Estimate the counts of the pings that were kept, from the noisy tensor (T, M, M) alone; and notes about it.
 
     `auto` tries all its candidates and keeps the one whose estimated error where people are is the least: of sums at
-    all sizes, from cells to districts, in one slice and over all; without fusion, of cells.
+    all sizes, from cells to districts, in one slice and over all; without fusion, of cells. Where there is a `past`,
+    models that can use it are tried with it too, and join the choice where their prior is surely better for it.
     """
-    task = Task(noisy, noise, slices_per_day, settings, folder, progress, launcher, kept=kept)
-    candidates = [_try_model(model, task) for model in settings.models]
-    task.forget()  # what the models shared: other tensors take their place
+    task = Task(noisy, noise, slices_per_day, settings, folder, progress, launcher, kept)
+    candidates = _try_models(settings.models, task)
+    if past is not None:
+        candidates += _try_with_past(candidates, replace(task, past=past))
     if not settings.uses_fusion:
         best = min(candidates, key=lambda of: of.accuracy.busy_error)
-        errors = {of.model: of.accuracy.busy_error for of in candidates}
+        errors = {of.name: of.accuracy.busy_error for of in candidates}
         tensor, sum_errors = Tensor(best.prior.mean, _deviation_of(best.model, task)), None
     else:
         best, tensor, sum_errors, errors = _choose_by_sums(candidates, task)
     notes = {"model": best.model, "fusion": best.fusion is not None, **best.prior.notes, **best.accuracy.as_notes()}
-    if settings.model == "auto":
+    if settings.model == "auto" or past is not None:
         notes["estimated_errors"] = errors
-    if networks := {of.model: of.prior.notes["network"] for of in candidates if "network" in of.prior.notes}:
+    if networks := {of.name: of.prior.notes["network"] for of in candidates if "network" in of.prior.notes}:
         notes["networks"] = networks  # kept or trained, and why; also of those that were not chosen
+    if past is not None:
+        notes["past"] = {"windows": past.windows, "used": best.task.past is not None}
     return tensor, notes if sum_errors is None else notes | {"sum_errors": sum_errors.as_notes()}
 
 
@@ -110,18 +124,20 @@ def _choose_by_sums(
 ) -> tuple[_Candidate, Tensor, SumErrors | None, dict[str, float]]:
     """Fuse and reconcile every candidate, and return the best, its tensor and errors, and the overall error of each."""
     perturbed = perturb(task.noisy, task.noise)
-    again = task.over(perturbed.noisy, perturbed.noise)  # one for all: models share what they make of it
+    # One for all: models share what they make of it. The past stays as it is, since its noise is none of this window's.
+    again = {id(of): of.over(perturbed.noisy, perturbed.noise) for of in (candidate.task for candidate in candidates)}
     best: tuple[_Candidate, Tensor, SumErrors | None] | None = None
     errors: dict[str, float] = {}
     for candidate in candidates:
         if candidate.fusion is None:
-            errors[candidate.model] = 1.0  # as bad as the noise, by definition
+            errors[candidate.name] = 1.0  # as bad as the noise, by definition
             found: tuple[Tensor, SumErrors | None] = Tensor(task.noisy, _deviation_of("identity", task)), None
         else:
-            tensor, risks = _fuse_and_reconcile(candidate.prior, candidate.fusion, task, again, perturbed)
-            errors[candidate.model] = risks.overall
+            second = again[id(candidate.task)]
+            tensor, risks = _fuse_and_reconcile(candidate.prior, candidate.fusion, task, second, perturbed)
+            errors[candidate.name] = risks.overall * (1.0 if candidate.task.past is None else _TRUST_IN_PAST)
             found = tensor, risks.errors
-        if best is None or errors[candidate.model] < errors[best[0].model]:
+        if best is None or errors[candidate.name] < errors[best[0].name]:
             best = candidate, *found
     assert best is not None
     return *best, errors
@@ -162,22 +178,40 @@ class _Candidate:
     """A model that was tried, and how good its cells look."""
 
     model: str
+    task: Task
     prior: Prior
     fusion: Fusion | None
     accuracy: Accuracy
+
+    @property
+    def name(self) -> str:
+        return self.model if self.task.past is None else f"{self.model}, with the past"
+
+
+def _try_models(models: Sequence[str], task: Task) -> list[_Candidate]:
+    candidates = [_try_model(model, task) for model in models]
+    task.forget()  # what the models shared: other tensors take their place
+    return candidates
+
+
+def _try_with_past(alone: Sequence[_Candidate], task: Task) -> list[_Candidate]:
+    """Return the models that are surely better for knowing the past."""
+    before = {candidate.model: candidate.prior.mean for candidate in alone if candidate.model in WITH_PAST}
+    candidates = _try_models(list(before), task)
+    return [of for of in candidates if pays(before[of.model], of.prior.mean, task.noisy, task.noise)]
 
 
 def _try_model(model: str, task: Task) -> _Candidate:
     noisy, noise = task.noisy, task.noise
     if model == "identity":
-        return _Candidate(model, Prior(noisy, {}, lambda task: task.noisy), None, Accuracy.of_noise(noise))
+        return _Candidate(model, task, Prior(noisy, {}, lambda task: task.noisy), None, Accuracy.of_noise(noise))
     prior = PRIORS[model](task)
     fusion = Fusion.fit(prior.mean, noisy, noise) if task.settings.fusion else None
     with task.progress.task(f"denoise: estimate the error of {model}", None):
         accuracy = estimate_accuracy(
             noisy, lambda slices: _estimator(prior, fusion, slices), noise, cell_by_cell=prior.reconstruct is None
         )
-    return _Candidate(model, prior, fusion, accuracy)
+    return _Candidate(model, task, prior, fusion, accuracy)
 
 
 def _estimator(prior: Prior, fusion: Fusion | None, slices: list[int]) -> Estimate:

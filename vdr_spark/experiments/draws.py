@@ -23,6 +23,7 @@ from vdr_spark.baselines import BASELINES, estimate, find_baseline
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.config.sentences import describe_errors
 from vdr_spark.conversion import rho_for
+from vdr_spark.denoise.past.evidence import PastEvidence
 from vdr_spark.denoise.stage import denoise_tensor
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.experiments.location_data import Data
@@ -150,16 +151,18 @@ def make_noisy(data: Data, plan: ReleasePlan, draw: int) -> Slices:
     return noisy
 
 
-def denoise(noisy: Slices, plan: ReleasePlan) -> tuple[Tensor, dict[str, Any]]:
-    """Return the estimate of the kept pings, and notes about it."""
+def denoise(noisy: Slices, plan: ReleasePlan, past: PastEvidence | None = None) -> tuple[Tensor, dict[str, Any]]:
+    """Return the estimate of the kept pings, and notes about it; `past` is what earlier windows say."""
     with tempfile.TemporaryDirectory(prefix="vdr-experiment-") as folder:
         settings, day = plan.config.denoise, plan.grid.slices_per_day
-        return denoise_tensor(noisy, plan.noise, day, settings, folder, NullProgress())
+        return denoise_tensor(noisy, plan.noise, day, settings, folder, NullProgress(), past=past)
 
 
-def denoise_and_refine(noisy: Slices, plan: ReleasePlan) -> tuple[Tensor, SumErrors | None]:
+def denoise_and_refine(
+    noisy: Slices, plan: ReleasePlan, past: PastEvidence | None = None
+) -> tuple[Tensor, SumErrors | None]:
     """Return the release that a noisy tensor comes to, and the errors of its sums."""
-    tensor, notes = denoise(noisy, plan)
+    tensor, notes = denoise(noisy, plan, past)
     denoising = {"sum_errors": notes.pop("sum_errors", None)}
     logger.debug("denoised: %s", notes)
     kept = kept_of(noisy, plan)

@@ -42,7 +42,14 @@ class Town:
     def sample_block(self, rng: np.random.Generator, users: int, law: PowerLaw) -> Pings:
         """Sample all pings of `users` people."""
         owner = np.repeat(np.arange(users), law.sample(rng, users))
-        people = _settle(rng, self, users)
+        return self.follow(rng, self.settle(rng, users), owner)
+
+    def settle(self, rng: np.random.Generator, users: int) -> People:
+        """Sample where `users` people live, work and go out."""
+        return _settle(rng, self, users)
+
+    def follow(self, rng: np.random.Generator, people: People, owner: Integers) -> Pings:
+        """Sample pings of people who have settled; `owner` says whose each is, in rising order. (n,)"""
         opens = rng.random(len(owner)) < 1 / _PINGS_PER_SESSION
         opens[np.flatnonzero(np.diff(owner, prepend=-1))] = True
         session = np.cumsum(opens) - 1

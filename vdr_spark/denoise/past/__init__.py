@@ -1,1 +1,1 @@
-"""Earlier windows of a series as evidence: their stored noisy tensors, which cost no more privacy."""
+"""The past: earlier windows' stored noisy tensors as further evidence. Post-processing, so it costs no privacy."""

@@ -1,15 +1,64 @@
-"""An earlier window of a series, as far as denoising needs it."""
+"""Earlier windows as they are stored, and which of them may speak for a window."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from vdr_spark.arrays import Slices
+from vdr_spark.denoise.past.evidence import PastEvidence
+from vdr_spark.denoise.past.memory import Memory
+from vdr_spark.denoise.petastorm_reader import read_region
+from vdr_spark.errors import InvalidInput
+from vdr_spark.grid import Grid
 from vdr_spark.plan import ReleasePlan
+from vdr_spark.progress import Progress
 
 
 @dataclass(frozen=True)
 class PastWindow:
-    """The noisy tensor of an earlier window: its live Parquet files, and its plan for the same region."""
+    """An earlier window of the same region: where its noisy tensor lies, and by which plan it was drawn."""
 
-    files: tuple[str, ...]
+    files: tuple[str, ...]  # live Parquet files of its noisy tensor
     release: ReleasePlan
+
+
+def check_past(past: Sequence[PastWindow], grid: Grid) -> None:
+    """Refuse windows of other cells, and those that are not over when the present one begins."""
+    for window in past:
+        earlier = window.release.grid
+        name = f"past: the window of {window.release.release_id}"
+        if (earlier.box, earlier.cells_per_side) != (grid.box, grid.cells_per_side):
+            raise InvalidInput(
+                f"{name} must have the same cells as this one, {grid.cells_per_side} x {grid.cells_per_side} of "
+                f"{grid.box}, not {earlier.cells_per_side} x {earlier.cells_per_side} of {earlier.box}; leave it out, "
+                "and begin a new series where the grid changes"
+            )
+        if earlier.slice_seconds != grid.slice_seconds:
+            raise InvalidInput(
+                f"{name} must have slices of {grid.slice_seconds} s as this one has, not of {earlier.slice_seconds} s; "
+                "leave it out, and begin a new series where the slices change"
+            )
+        if earlier.end > grid.start:
+            raise InvalidInput(
+                f"{name} must end by {grid.start.isoformat()}, when this one begins, not at {earlier.end.isoformat()}; "
+                "leave it out"
+            )
+
+
+def gather_past(
+    past: Sequence[PastWindow], noisy: Slices, release: ReleasePlan, progress: Progress
+) -> PastEvidence | None:
+    """Return what earlier windows say about a noisy tensor (T, M, M); None where there are none.
+
+    One window is held at a time, and none is kept.
+    """
+    if not past:
+        return None
+    check_past(past, release.grid)
+    memory = Memory(noisy, release.noise, release.grid)
+    with progress.task("denoise: read earlier windows", len(past)) as update:
+        for number, window in enumerate(past, start=1):
+            memory.add(read_region(window.files, window.release), window.release.noise, window.release.grid)
+            update(number, "")
+    return PastEvidence(memory)

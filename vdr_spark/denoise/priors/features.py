@@ -1,9 +1,10 @@
 """What can be known about a cell of slice t without looking at its own noisy count.
 
 Two kinds, and both are *blind*: nothing of the cell's own noise is in them. *Others* come from other slices only, so
-they may be smoothed and combined in space at will. *Own* come from the cells around it in slice t: between the cells
-of one slice they must not travel, or a cell would see itself mirrored in the cells around it. Of a slice that is alone
-they are means of the noisy counts around the cell at many widths: there is nothing to be surprised by.
+they may be smoothed and combined in space at will; so may what earlier windows say, where there are any
+(`denoise.past`). *Own* come from the cells around it in slice t: between the cells of one slice they must not travel,
+or a cell would see itself mirrored in the cells around it. Of a slice that is alone they are means of the noisy counts
+around the cell at many widths: there is nothing to be surprised by.
 
 Every feature is a guess at the count or at a correction to it, in pings, so a regression can use it as it is.
 """
@@ -16,6 +17,7 @@ import numpy as np
 
 from vdr_spark.arrays import Floats, Image, Slices
 from vdr_spark.denoise.estimation.fusion import Fusion
+from vdr_spark.denoise.past.evidence import PastEvidence
 from vdr_spark.denoise.priors.rates import rates_prior
 from vdr_spark.denoise.priors.regression import Regression
 from vdr_spark.denoise.statistics.activity import estimate_activity
@@ -64,9 +66,16 @@ class SliceFeatures:
 class Features:
     """The features of a noisy tensor (T, M, M). Holds a few tensors of that size; a slice's are made when asked for."""
 
-    def __init__(self, noisy: Slices, noise: Noise, slices_per_day: float, progress: Progress | None = None) -> None:
+    def __init__(
+        self,
+        noisy: Slices,
+        noise: Noise,
+        slices_per_day: float,
+        progress: Progress | None = None,
+        past: PastEvidence | None = None,
+    ) -> None:
         progress = progress or NullProgress()
-        self._noisy, self._noise = noisy, noise
+        self._noisy, self._noise, self._past = noisy, noise, past
         self._folds = Folds(noisy.shape[1])
         self._others = LeaveOneOut(noisy, estimate_activity(noisy, noise.variance))
         self.surroundings = Surroundings(noisy, noise.variance, self._others)
@@ -120,6 +129,10 @@ class Features:
             for step in self._steps:
                 near = self._near(t, step)
                 features += [(local_mean(near, width), 0.5 * remaining_variance(width)) for width in _NEAR_WIDTHS]
+        if self._past is not None:
+            unit = max(self._noise.variance, 1e-12)
+            guesses = self._past.guesses(t, self._others, self._noise.variance)
+            features += [(guess, variance / unit) for guess, variance in guesses]
         return self._stack(features)
 
     def _own_slice(self, t: int) -> tuple[Image, Floats]:

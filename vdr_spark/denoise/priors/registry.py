@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from vdr_spark.arrays import Slices
 from vdr_spark.config.denoise import DenoiseSettings
 from vdr_spark.denoise.launcher import Launcher
+from vdr_spark.denoise.past.evidence import PastEvidence
 from vdr_spark.denoise.priors.features import Features
 from vdr_spark.denoise.priors.kept import KeptModels, reuse_or_train
 from vdr_spark.denoise.priors.regression import Regression
@@ -35,15 +36,20 @@ class Task:
     progress: Progress
     launcher: Launcher | None = None  # of training processes, where there may be several
     kept: KeptModels | None = None  # networks of earlier windows, where there are windows
+    past: PastEvidence | None = None  # what earlier windows say
+
+    def name_of(self, model: str) -> str:
+        """Return under which name a model keeps its training: one that sees earlier windows is another one."""
+        return model if self.past is None else f"{model}_with_past"
 
     def folder_of(self, model: str) -> str:
         """Return where a model keeps its training."""
-        return posixpath.join(self.folder, model)
+        return posixpath.join(self.folder, self.name_of(model))
 
     @cached_property
     def features(self) -> Features:
         """The blind features of every slice, which several models use."""
-        return Features(self.noisy, self.noise, self.slices_per_day, self.progress)
+        return Features(self.noisy, self.noise, self.slices_per_day, self.progress, self.past)
 
     @cached_property
     def ridge(self) -> Regression:
@@ -98,7 +104,7 @@ def _blindspot(task: Task) -> Prior:
     folder = task.folder_of("blindspot")
     network, why = reuse_or_train(
         task.kept,
-        "blindspot",
+        task.name_of("blindspot"),
         settings.model_dump(mode="json"),
         folder,
         lambda earlier: load_blindspot(earlier, task.features, task.ridge, device),
@@ -158,3 +164,6 @@ PRIORS: dict[str, Callable[[Task], Prior]] = {
     "vqvae": lambda task: _autoencoder(task, "vqvae"),
     "vae": lambda task: _autoencoder(task, "vae"),
 }
+
+WITH_PAST = frozenset({"ridge", "blindspot"})
+"""Those that earlier windows can tell something."""

@@ -1,0 +1,253 @@
+"""How much better a window is released for knowing the windows before it, and whether a change does harm.
+
+    OMP_NUM_THREADS=1 .venv/bin/python benchmarks/series.py --data DATA
+
+DATA is a folder with the public files of docs/denoising.md; what is not there is left out, and without it only the
+generated city is measured. Every window is drawn by itself; some are then released twice, knowing nothing but
+themselves and with all windows before them as their past. Printed are relative errors of range counts at pings (squares
+of 1 to 4 cells, in one slice and over all of the window; 5,000 each), the same with a past without noise, which is the
+most that can be had, and which shares of counts lie within their error bars. The last line is JSON. Exact: never part
+of a release.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from vdr_spark.arrays import Slices
+from vdr_spark.denoise.past.evidence import PastEvidence
+from vdr_spark.denoise.past.memory import Memory
+from vdr_spark.evaluate.metrics import relative_error, smoothing
+from vdr_spark.evaluate.scales import Coverage, bars_of, measure_coverage
+from vdr_spark.evaluate.workloads import RangeQueries, range_queries
+from vdr_spark.experiments.draws import Setting, denoise, plan_release, sample_noise
+from vdr_spark.experiments.windows import Window, cut_windows, district, generate_week
+from vdr_spark.plan import ReleasePlan
+from vdr_spark.refine import choose_refinement, estimate_kept, refine_sum_errors
+
+_CELLS = 96
+_OPENS = 6  # the week, from 0, in which the generated city's district opens
+_FIFTH = 4  # from this window on, counted from 0, the past has to pay
+
+
+@dataclass(frozen=True)
+class Series:
+    """A set: how its windows are had, at which epsilon a window is drawn, and which are looked at, from 0."""
+
+    load: Callable[[Path], list[Window]]
+    epsilon: str
+    windows: tuple[int, ...]
+    changes: tuple[int, ...] = ()  # windows in which something is new
+    file: str | None = None
+
+
+def _days(file: str, preset: str, windows: int) -> Callable[[Path], list[Window]]:
+    return lambda folder: cut_windows(folder / file, preset, _CELLS, 3, 8, windows)
+
+
+SERIES = {
+    "generated": Series(
+        lambda _: [generate_week(week, _CELLS, 1_000_000, _OPENS) for week in range(12)],
+        "0.05",
+        (4, 11),
+    ),
+    "tdrive": Series(
+        _days("tdrive_beijing.parquet", "tdrive", 7), "0.01", (1, 4, 5, 6), (4, 5), "tdrive_beijing.parquet"
+    ),
+    "cabspotting": Series(
+        _days("cabspotting_sf.parquet", "cabspotting", 22), "0.02", (4, 11, 21), (), "cabspotting_sf.parquet"
+    ),
+    "cabs_sf": Series(
+        _days("cabs_sf_trip_ends.parquet", "cabs_sf", 24), "0.3", (4, 12, 23), (), "cabs_sf_trip_ends.parquet"
+    ),
+    "gowalla": Series(
+        lambda folder: cut_windows(folder / "gowalla_nyc_checkins.txt.gz", "gowalla_nyc", _CELLS, 168, 4, 20),
+        "0.5",
+        (13, 19),
+        (),
+        "gowalla_nyc_checkins.txt.gz",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A window, its plan and its noisy tensor."""
+
+    window: Window
+    plan: ReleasePlan
+    noisy: Slices
+
+
+@dataclass(frozen=True)
+class Released:
+    """One release of a window, compared with the truth."""
+
+    errors: dict[str, float]
+    coverage: dict[str, Coverage]
+    used: bool  # the past was kept by the estimated risk
+
+
+def main() -> None:
+    arguments = _arguments()
+    ratios: dict[str, dict[str, dict[str, float]]] = {}
+    changes: dict[str, float] = {}
+    for name in arguments.sets:
+        series = SERIES[name]
+        if series.file and not (arguments.data and (arguments.data / series.file).exists()):
+            print(f"{name}: left out, there is no {series.file}")
+            continue
+        windows = series.load(arguments.data)
+        _announce(name, series, windows)
+        ratios[name] = {}
+        for number in series.windows:
+            found = [_measure(series, windows, number, draw, arguments) for draw in range(arguments.draws)]
+            ratios[name][str(number + 1)] = _print_window(number, found)
+            if number in series.changes:
+                changes[f"{name} {number + 1}"] = ratios[name][str(number + 1)]["one"]
+        if name == "generated":
+            changes |= _measure_changes(series, windows, arguments)
+    for name, ratio in changes.items():
+        print(f"after a change, {name}: {ratio:.3f}")
+    later = {
+        name: float(np.mean([of["one"] for window, of in found.items() if int(window) > _FIFTH]))
+        for name, found in ratios.items()
+    }
+    result = {
+        "gain_from_fifth_window": round(1 - max(later.values()), 4),
+        "worst_after_change": round(max(changes.values()), 4) if changes else None,
+        "mean_ratio_from_fifth_window": later,
+        "changes": changes,
+        "ratios": ratios,
+    }
+    print(json.dumps(result))
+
+
+def _measure(
+    series: Series, windows: Sequence[Window], number: int, draw: int, arguments: argparse.Namespace
+) -> dict[str, Released]:
+    """Return the releases of a window: alone, with its past, and with a past that holds no noise."""
+    drawn = [_draw(series, window, draw, which) for which, window in enumerate(windows[: number + 1])]
+    past, now = drawn[:-1], drawn[-1]
+    found = {"alone": _release(now, None), "past": _release(now, _remember(past, now))}
+    if arguments.bound and not draw:
+        exact = [Drawn(of.window, of.plan, of.window.truth) for of in past]
+        found["exact past"] = _release(now, _remember(exact, now))
+    return found
+
+
+def _measure_changes(series: Series, windows: Sequence[Window], arguments: argparse.Namespace) -> dict[str, float]:
+    """Return ratios of errors when the district opens, everywhere and in it, and where the past is a mirror image."""
+    found: dict[str, list[float]] = {"the district opens": [], "in the district": [], "a mirrored past": []}
+    for draw in range(arguments.draws):
+        drawn = [_draw(series, window, draw, which) for which, window in enumerate(windows[: _OPENS + 1])]
+        past, now = drawn[:-1], drawn[-1]
+        there = _queries(now.window, 1, now.window.truth * district(_CELLS))
+        mirrored = [Drawn(of.window, of.plan, of.noisy[:, :, ::-1]) for of in past]
+        alone, usual, other = (
+            _release(now, of, there).errors for of in (None, _remember(past, now), _remember(mirrored, now))
+        )
+        for name, errors, kind in zip(found, (usual, usual, other), ("one", "there", "one"), strict=True):
+            found[name].append(errors[kind] / alone[kind])
+    return {name: float(np.mean(of)) for name, of in found.items()}
+
+
+def _draw(series: Series, window: Window, draw: int, which: int) -> Drawn:
+    plan = plan_release(
+        Setting("ridge", series.epsilon, are_users=False), window.grid, int(window.truth.sum(dtype=np.float64))
+    )
+    noise = sample_noise(plan, 1000 * draw + which, range(window.grid.slices))
+    return Drawn(window, plan, (window.truth + noise).astype(np.float32))
+
+
+def _remember(past: Sequence[Drawn], now: Drawn) -> PastEvidence:
+    memory = Memory(now.noisy, now.plan.noise, now.window.grid)
+    for earlier in past:
+        memory.add(earlier.noisy, earlier.plan.noise, earlier.window.grid)
+    return PastEvidence(memory)
+
+
+def _release(now: Drawn, past: PastEvidence | None, there: RangeQueries | None = None) -> Released:
+    """Release a window, and compare; `there` are further questions."""
+    window, plan, noisy = now.window, now.plan, now.noisy
+    tensor, notes = denoise(noisy, plan, past)
+    kept = estimate_kept(float(noisy.sum(dtype=np.float64)), plan.total_pings)
+    refinement = choose_refinement(plan, kept, plan.total_pings, tensor)
+    sums = refine_sum_errors(plan, {"sum_errors": notes.get("sum_errors")}, refinement.factor, kept, kept)
+    tensor = refinement.apply(tensor, sums)
+    truth, grid = window.truth, window.grid
+    assert tensor.deviation is not None
+    coverage = measure_coverage(truth, tensor.counts, bars_of(tensor.counts, tensor.deviation, sums), grid)
+    errors = {
+        "one": _error(truth, tensor.counts, _queries(window, 1, truth), 1),
+        "all": _error(truth, tensor.counts, _queries(window, len(truth), truth), len(truth)),
+    }
+    if there is not None:
+        errors["there"] = _error(truth, tensor.counts, there, 1)
+    return Released(errors, coverage, bool(notes.get("past", {}).get("used")))
+
+
+def _queries(window: Window, slices: int, at: Slices) -> RangeQueries:
+    """Return squares of 1 to 4 cells around pings of `at`, over so many slices."""
+    side = window.grid.cell_metres[0]
+    return range_queries(at, window.grid, 1, side_m=(side, 4 * side), length=slices)
+
+
+def _error(truth: Slices, counts: Slices, queries: RangeQueries, slices: int) -> float:
+    return relative_error(queries.answers(truth), queries.answers(counts), slices * smoothing(truth))
+
+
+def _announce(name: str, series: Series, windows: Sequence[Window]) -> None:
+    grid, pings = windows[0].grid, [int(window.truth.sum(dtype=np.float64)) for window in windows]
+    print(
+        f"\n{name}: {len(windows)} windows of {grid.cells_per_side} x {grid.cells_per_side} x {grid.slices} cells, "
+        f"slices of {grid.slice_seconds // 3600} h, {min(pings):,} to {max(pings):,} pings a window, "
+        f"epsilon {series.epsilon} each"
+    )
+
+
+def _print_window(number: int, found: list[dict[str, Released]]) -> dict[str, float]:
+    """Print a window's errors, mean and deviation over the draws, and return the ratios with and without the past."""
+    ratios, parts = {}, []
+    for kind in ("one", "all"):
+        alone, past = (np.array([of[name].errors[kind] for of in found]) for name in ("alone", "past"))
+        ratios[kind] = float(past.mean() / alone.mean())
+        told = " -> ".join(f"{of.mean():.4f} ± {of.std():.4f}" for of in (alone, past))
+        parts.append(f"{kind} {told} ({ratios[kind]:.3f})")
+        if "exact past" in found[0]:
+            exact = found[0]["exact past"].errors[kind] / found[0]["alone"].errors[kind]
+            ratios[f"{kind}, exact past"] = exact
+            parts[-1] += f", exact past ({exact:.3f})"
+    used = sum(of["past"].used for of in found)
+    print(f"  window {number + 1}: {'; '.join(parts)}; past used in {used} of {len(found)} draws", flush=True)
+    for name in ("alone", "past"):
+        means = {
+            scale: np.mean([of[name].coverage[scale] for of in found], axis=0)
+            for scale in found[0][name].coverage
+            if "anywhere" not in scale
+        }
+        shares = "  ".join(f"{scale}: {of[0]:.2f} {of[2]:.2f}" for scale, of in means.items())
+        print(f"    within 1 and 2 bars, {name}: {shares}", flush=True)
+    return ratios
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, help="folder of the public data sets")
+    parser.add_argument("--sets", nargs="+", choices=SERIES, default=list(SERIES), help="(default: all)")
+    parser.add_argument("--draws", type=int, default=3, help="of the noise (default: %(default)s)")
+    parser.add_argument("--bound", action="store_true", help="also with a past that holds no noise, of one draw")
+    arguments = parser.parse_args()
+    if arguments.draws < 1:
+        parser.error("--draws must be at least 1")
+    return arguments
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""A window with its past: better where the city stayed, not dragged where it changed, and blind."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.denoise.past.towns import NOISE, grid_of, remember, town, usual_past
+from tests.denoise.priors.test_ridge import own_noise_by_bin
+from tests.denoise.priors.test_temporal import with_noise
+from vdr_spark.config.denoise import DenoiseSettings
+from vdr_spark.denoise.past.evidence import PastEvidence
+from vdr_spark.denoise.priors.features import Features
+from vdr_spark.denoise.priors.ridge import fit_ridge, ridge_prior
+from vdr_spark.denoise.stage import denoise_tensor
+from vdr_spark.progress import NullProgress
+
+GRID = grid_of(0)
+WINDOWS = 5
+
+
+@pytest.fixture(scope="module")
+def truth() -> np.ndarray:
+    return town(1, GRID)
+
+
+@pytest.fixture(scope="module")
+def noisy(truth: np.ndarray) -> np.ndarray:
+    return with_noise(truth, seed=3)
+
+
+@pytest.fixture(scope="module")
+def alone(noisy: np.ndarray, tmp_path_factory: pytest.TempPathFactory) -> np.ndarray:
+    return denoised(noisy, tmp_path_factory.mktemp("alone"), None)[0]
+
+
+def denoised(noisy: np.ndarray, folder: Path, past: PastEvidence | None) -> tuple[np.ndarray, dict[str, object]]:
+    settings = DenoiseSettings(model="ridge")
+    tensor, notes = denoise_tensor(noisy, NOISE, 8.0, settings, str(folder), NullProgress(), past=past)
+    return tensor.counts, notes
+
+
+def error(counts: np.ndarray, truth: np.ndarray) -> float:
+    return float(np.sqrt(np.mean((counts - truth) ** 2)))
+
+
+def test_a_city_that_stays_gains(tmp_path: Path, truth: np.ndarray, noisy: np.ndarray, alone: np.ndarray) -> None:
+    counts, notes = denoised(noisy, tmp_path, remember(noisy, GRID, usual_past(WINDOWS, GRID)))
+    assert error(counts, truth) < 0.9 * error(alone, truth)
+    assert notes["past"] == {"windows": WINDOWS, "used": True}
+    assert set(notes["estimated_errors"]) == {"ridge", "ridge, with the past"}  # type: ignore[call-overload]
+
+
+def test_a_city_that_changed_overnight_is_not_dragged_by_its_past(
+    tmp_path: Path, truth: np.ndarray, noisy: np.ndarray, alone: np.ndarray
+) -> None:
+    """Its past is its mirror image: streets and centre lie elsewhere."""
+    mirrored = [(of[:, :, ::-1], grid) for of, grid in usual_past(WINDOWS, GRID)]
+    counts, _ = denoised(noisy, tmp_path, remember(noisy, GRID, mirrored))
+    assert error(counts, truth) < 1.02 * error(alone, truth)
+
+
+def test_a_new_district_is_seen_and_a_closed_one_is_empty(tmp_path: Path) -> None:
+    """The rest of the town stays, so that the past is believed there; in the two it must not be."""
+    opened, closed = (slice(None), slice(70, 86), slice(6, 22)), (slice(None), slice(36, 50), slice(50, 64))
+    truth = town(1, GRID)
+    truth[opened] = np.random.default_rng(4).poisson(9, truth[opened].shape)
+    truth[closed] = 0
+    noisy = with_noise(truth, seed=3)
+    alone, _ = denoised(noisy, tmp_path / "alone", None)
+    counts, notes = denoised(noisy, tmp_path / "past", remember(noisy, GRID, usual_past(WINDOWS, GRID)))
+    assert notes["past"]["used"]  # type: ignore[index]
+    assert error(counts, truth) < error(alone, truth)
+    for place in (opened, closed):
+        assert abs(counts[place].mean() - truth[place].mean()) < 0.1 * 9
+
+
+def test_no_prediction_leans_towards_the_cells_own_noise(truth: np.ndarray) -> None:
+    """Nor in the long run: the noise of several draws of the same window, in every bin of the prediction."""
+    past, predicted, noise = usual_past(3, GRID), [], []
+    for seed in range(20, 23):
+        noisy = with_noise(truth, seed)
+        features = Features(noisy, NOISE, 8.0, past=remember(noisy, GRID, past))
+        predicted.append(ridge_prior(features, fit_ridge(features, noisy, NOISE)))
+        noise.append(noisy - truth)
+    found = own_noise_by_bin(np.concatenate(predicted), np.concatenate(noise))
+    assert abs(found).max() < 4
+
+
+def test_a_past_that_holds_the_windows_own_noise_is_found_out(truth: np.ndarray, noisy: np.ndarray) -> None:
+    """The test above can fail: here the window itself is taken for an earlier one."""
+    past = [*usual_past(2, GRID), (noisy, grid_of(-1))]
+    features = Features(noisy, NOISE, 8.0, past=remember(noisy, GRID, past))
+    found = own_noise_by_bin(ridge_prior(features, fit_ridge(features, noisy, NOISE)), noisy - truth)
+    assert found[-1] > 8
+
+
+@pytest.mark.parametrize("slices", [1, 2, 3])
+def test_windows_of_few_slices_have_a_past_too(tmp_path: Path, slices: int) -> None:
+    """Where a window is one slice, its past is all there is beside the cells around."""
+    grid = grid_of(0, slices)
+    truth = town(1, grid)
+    noisy = with_noise(truth, seed=3)
+    alone, _ = denoised(noisy, tmp_path / "alone", None)
+    counts, _ = denoised(noisy, tmp_path / "past", remember(noisy, grid, usual_past(6, grid)))
+    assert np.isfinite(counts).all()
+    assert error(counts, truth) < error(alone, truth)
+
+
+@pytest.mark.parametrize("value", [0.0, -4.0, 5e4])
+def test_constant_windows(value: float) -> None:
+    grid = grid_of(0, 3, 12)
+    noisy = np.full(grid.shape, value, np.float32)
+    features = Features(noisy, NOISE, 8.0, past=remember(noisy, grid, [(noisy, grid_of(-1, 3, 12))]))
+    prior = ridge_prior(features, fit_ridge(features, noisy, NOISE))
+    assert np.isfinite(prior).all()
+    assert (prior >= 0).all()

@@ -25,7 +25,7 @@ def codes_section(codes: CodeTiles) -> Markup:
     words = paragraph(
         f"The denoiser writes a slice in an alphabet of {len(codes.shares)} codes, one for every 4 x 4 cells, of which "
         f"{len(used)} are in use. Each tile is one code, decoded by itself: what repeats in the city, from empty "
-        "country (first) to its busiest streets (last). The figure is the share of places that it stands for."
+        "country (first) to its busiest streets (last). The figure is the share of places that it won in training."
     )
     tiles = element("div", *_tiles(codes, shown), class_="codes", role="img", aria_label="Tiles of the codes in use")
     return section("codes", "The alphabet of the denoiser", words, tiles)

@@ -54,7 +54,7 @@ def _days(file: str, preset: str, windows: int) -> Callable[[Path], list[Window]
 SERIES = {
     "generated": Series(
         lambda _: [generate_week(week, _CELLS, 1_000_000, _OPENS) for week in range(12)],
-        "0.05",
+        "0.02",
         (4, 11),
     ),
     "tdrive": Series(

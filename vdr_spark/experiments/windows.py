@@ -52,7 +52,7 @@ def cut_windows(path: Path, preset: str, cells: int, hours: int, slices: int, wi
 def generate_week(week: int, cells: int, pings: int, opens: int) -> Window:
     """Sample week 0, 1, ... of a city of about so many pings a week, whose new district opens in week `opens`."""
     base = PRESETS["demo"]
-    grid = Grid(base.box, cells, base.start + timedelta(weeks=week), 21_600, 28)
+    grid = Grid(base.box, cells, base.start + timedelta(weeks=week), 86_400, 7)
     town, users = Town.of(_SEED, grid), _LAW.users_for(pings)
     found = [_live(town, grid, block, week) for block in range(max(1, round(users / _PEOPLE)))]
     random = np.random.default_rng([1, week])

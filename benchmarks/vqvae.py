@@ -6,7 +6,9 @@
 The figure is theirs: the mean absolute error of single cells at records, over all records and not 2,000 of them. Noise
 of scale 1 / epsilon has 5.0 by it. The training sees noisy counts and stops by them; the truth is only asked for
 figures, of checkpoints, after they were written. Every line of `<folder>/epochs.csv` has the error of the last weights
-and of those that the training would choose by now. A run that was stopped, or killed, goes on from its checkpoint.
+and of those that the training would choose by now, cut off at zero as in a release; that of the last weights uncut
+(whether the authors cut is not known); and what the chosen ones make of the total, relative to the true one. A run
+that was stopped, or killed, goes on from its checkpoint.
 
 **Their log is not of this file as it is.** In their log, the fullest cell holds 61 records, the mean count at queries
 is 7.4 (quartiles 2, 5, 10), and a model that says nothing is off by 7.1. On this grid the file has 843,485 of its
@@ -14,8 +16,8 @@ is 7.4 (quartiles 2, 5, 10), and a model that says nothing is off by 7.1. On thi
 by up to 1.5 cells along both axes give 60, 7.45 and the same quartiles: `--spread 1.5`. That they did so is a guess;
 compare their 4.12 (100 epochs) and 3.82 (280) with that.
 
-A training that has come to its end is also asked 5,000 range counts, as `benchmarks/accuracy.py` asks them: the noisy
-counts, the model alone, and fused with the noisy counts.
+A training that has come to its end is also asked the 5,000 range counts of `benchmarks/accuracy.py`: the noisy counts,
+the model alone, and fused with the noisy counts, none of them scaled to N.
 """
 
 from __future__ import annotations
@@ -171,16 +173,18 @@ class _Figures:
             return
         pixels = sum(of["pixels"] for of in checkpoint.log) / 1e6
         chosen = best_epoch(checkpoint.log)
-        mae = self.error(self._reconstruct(checkpoint, "model."))
-        mae_chosen = mae if chosen == line["epoch"] else self.error(self._reconstruct(checkpoint, "best."))
+        last = self._reconstruct(checkpoint, "model.")
+        best = last if chosen == line["epoch"] else self._reconstruct(checkpoint, "best.")
         figures: dict[str, float] = {
             "epoch": line["epoch"],
             "million_pixels": round(pixels, 1),
             "their_epochs": round(pixels / _THEIR_EPOCH, 2),
             "cpu_minutes": round(self._cpu_before + (time.process_time() - self._cpu) / 60, 2),
-            "mae": round(mae, 4),
-            "mae_chosen": round(mae_chosen, 4),
+            "mae": round(self.error(np.maximum(last, 0)), 4),
+            "mae_uncut": round(self.error(last), 4),
+            "mae_chosen": round(self.error(np.maximum(best, 0)), 4),
             "chosen_epoch": chosen,
+            "total_chosen": round(float(np.maximum(best, 0).sum(dtype=np.float64) / self.truth.sum()), 3),
             "estimated_error": round(line["error"], 4),
             "loss": round(line["loss"], 5),
             "perplexity": round(line["perplexity"], 1),
@@ -190,12 +194,12 @@ class _Figures:
         self._report(figures)
 
     def _reconstruct(self, checkpoint: Checkpoint, weights: str) -> NDArray[np.float32]:
-        """What the model makes of the noisy counts, cut off at zero as in a release."""
+        """What the model makes of the noisy counts, below zero too."""
         model = new_model(self.run)
         named = checkpoint.tensors.items()
         model.load_state_dict({name.removeprefix(weights): of for name, of in named if name.startswith(weights)})
         scaling = Scaling.of(self.noisy, self.noise, self.run.settings.asinh)
-        return np.maximum(Reconstructor(model, scaling, self.run).reconstruct(self.noisy), 0)
+        return Reconstructor(model, scaling, self.run).reconstruct(self.noisy)
 
     def _write(self, figures: dict[str, float]) -> None:
         # A killed run repeats what it did after its last checkpoint.

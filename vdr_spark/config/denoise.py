@@ -42,7 +42,7 @@ class VqvaeSettings(AutoencoderSettings):
     # What trained it best on SF cabs; an epoch shows as many pixels as the slices have at all resolutions.
     epochs: int = Field(default=10, ge=1, description="at most so many")
     batch_size: int = Field(default=16, ge=1, description="slices, or crops of them, in a step")
-    learning_rate: float = Field(default=1e-3, gt=0, description="of the optimiser, at most; it falls along a cosine")
+    learning_rate: float = Field(default=2e-3, gt=0, description="of the optimiser, at most; it falls along a cosine")
     asinh: bool = Field(
         default=False, description="asinh of counts in deviations of the noise: peaks and empty country at one scale"
     )

@@ -66,6 +66,21 @@ def test_most_crops_are_where_people_are() -> None:
     assert in_town > 5 * anywhere
 
 
+def test_the_noise_of_empty_country_does_not_outweigh_a_city() -> None:
+    """Its mean is above zero in half of all cells, and there are fifty times as many of them as of the city's."""
+    noise = torch.tensor(np.random.default_rng(2).laplace(scale=5, size=(12, 140, 140)))
+    city = torch.zeros(1, 140, 140, dtype=torch.float64)
+    city[:, 100:120, 20:40] = 2
+    crops = crops_of(city, 600, 16, city + noise)
+    assert (crops.sum((1, 2)) > 0).double().mean() > 0.7
+
+
+def test_one_slice_tells_where_it_is_busy_too() -> None:
+    city = torch.zeros(1, 60, 60)
+    city[:, 50:, 50:] = 9
+    assert (crops_of(city, 200, 16).sum((1, 2)) > 0).double().mean() > 0.6
+
+
 def test_negative_means_which_noise_makes_have_no_chance() -> None:
     slices = torch.full((2, 40, 40), -3.0)
     slices[:, 30:, 30:] = 5

@@ -12,10 +12,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from vdr_spark.denoise.statistics.local_mean import local_mean
+from vdr_spark.denoise.statistics.local_mean import local_mean, remaining_variance
 
 _BUSY_CROPS = 0.85  # of crops are sampled where people are; the rest anywhere
 _BUSY_WIDTH = 4.0  # cells, of the map by which they are sampled
+_NOISE_OF_EMPTY = 2  # deviations of that map's noise, which show nobody
 
 
 def stack_resolutions(slices: Tensor, resolutions: int) -> Tensor:
@@ -41,8 +42,8 @@ def average_blocks(slices: Tensor, side: int) -> Tensor:
 class Crops:
     """Squares out of images (N, M, M), most where it is busy, each flipped at random; or the images as they are.
 
-    `slices` (T, M, M) tell where it is busy, by the root of their mean: they are noisy, so that costs no privacy.
-    Everything is sampled by PyTorch's own generator.
+    `slices` (T, M, M) tell where it is busy, by what their mean is beyond its noise: they are noisy, so that costs no
+    privacy. Everything is sampled by PyTorch's own generator.
     """
 
     def __init__(self, images: Tensor, slices: Tensor, side: int | None) -> None:
@@ -81,7 +82,19 @@ class Crops:
 
 def _cumulate_busyness(slices: Tensor) -> Tensor:
     """Return the cumulated chances of all cells, row by row; equal ones where there is nothing. (T, M, M) -> (M*M,)"""
-    mean = slices.double().mean(0).numpy()
-    chances = np.sqrt(np.maximum(local_mean(mean, _BUSY_WIDTH), 0)).ravel()
+    mean = local_mean(slices.double().mean(0).numpy(), _BUSY_WIDTH)
+    # Empty country is so large that half of its noise, all above zero, would outweigh a city.
+    chances = np.maximum(mean - _NOISE_OF_EMPTY * _deviation_of_mean(slices), 0).ravel()
     cumulated = np.cumsum(chances if chances.any() else np.ones_like(chances))
     return torch.from_numpy(cumulated / cumulated[-1])
+
+
+def _deviation_of_mean(slices: Tensor) -> float:
+    """Return the deviation of the map's noise, by how a cell in the middle of all varies among slices; 0 of one slice.
+
+    Where most cells are busy that is more than noise alone, and still little beside what is there.
+    """
+    if len(slices) == 1:
+        return 0.0
+    variance = float(slices.double().var(0).median()) / len(slices)
+    return float(np.sqrt(variance * remaining_variance(_BUSY_WIDTH)))

@@ -36,6 +36,7 @@ MODULES = (
     "vdr_spark.collect.norms",
     "vdr_spark.collect.packed_counts",
     "vdr_spark.collect.parquet_splits",
+    "vdr_spark.collect.sizes",
     "vdr_spark.collect.sorting",
     "vdr_spark.collect.total",
     "vdr_spark.privacy.discrete_gaussian",

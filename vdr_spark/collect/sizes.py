@@ -13,8 +13,8 @@ import numpy as np
 
 from vdr_spark.arrays import Integers
 from vdr_spark.collect.bounding import Counts
-from vdr_spark.collect.locate import Located
-from vdr_spark.collect.sorting import Codes, Hashes, PackedPings
+from vdr_spark.collect.sorting import Codes, PackedPings
+from vdr_spark.collect.total import PingNumbers
 
 BINS = 24  # of 1, 2 to 3, 4 to 7, ... pings; the last one is open: 8.4 million and more
 
@@ -27,22 +27,15 @@ def bins_of(pings: Integers) -> Integers:
 
 
 @dataclass(frozen=True)
-class OnePerUser:
+class OnePerUser(PingNumbers):
     """A bounding that counts users: one each, into the first cell of the layer of their bin.
 
-    Packed pings are numbers of pings, as for N. Layers are slices, of which the grid says how many cells they have.
+    Layers are slices, of which the grid says how many cells they have.
     """
 
     cells_per_layer: int
 
-    def pack(self, pings: Located, user_hash: Hashes) -> PackedPings:  # noqa: ARG002  part of the protocol
-        return np.ones(len(pings), dtype=np.uint64)
-
-    def prune(self, sizes: Integers, packed: PackedPings) -> tuple[Integers, PackedPings]:  # noqa: ARG002  all are ones
-        return np.ones_like(sizes), sizes.astype(np.uint64)
-
     def count_cells(self, users: int, code: Codes, packed: PackedPings) -> Counts:
-        # Floating-point sums of whole numbers below 2**53: exact.
-        pings = np.bincount(code, weights=packed.astype(np.float64), minlength=users).astype(np.int64)
+        pings = self.count_pings(users, code, packed)
         counted = np.bincount(bins_of(pings[pings > 0]), minlength=BINS)
         return np.arange(BINS, dtype=np.int64) * self.cells_per_layer, counted

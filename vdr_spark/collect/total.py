@@ -17,11 +17,8 @@ from vdr_spark.collect.locate import Located
 from vdr_spark.collect.sorting import Codes, Hashes, PackedPings
 
 
-@dataclass(frozen=True)
-class Clip:
-    """A bounding that counts: all pings of a user, at most `most`, into cell 0. Packed pings are numbers of pings."""
-
-    most: int
+class PingNumbers:
+    """What boundings share that ask how many pings a user has, and not where: packed pings are numbers of pings."""
 
     def pack(self, pings: Located, user_hash: Hashes) -> PackedPings:  # noqa: ARG002  part of the protocol
         return np.ones(len(pings), dtype=np.uint64)
@@ -29,7 +26,18 @@ class Clip:
     def prune(self, sizes: Integers, packed: PackedPings) -> tuple[Integers, PackedPings]:  # noqa: ARG002  all are ones
         return np.ones_like(sizes), sizes.astype(np.uint64)
 
-    def count_cells(self, users: int, code: Codes, packed: PackedPings) -> Counts:
+    def count_pings(self, users: int, code: Codes, packed: PackedPings) -> Integers:
+        """Return how many pings each user has. (users,)"""
         # Floating-point sums of whole numbers below 2**53: exact.
-        pings = np.bincount(code, weights=packed.astype(np.float64), minlength=users).astype(np.int64)
+        return np.bincount(code, weights=packed.astype(np.float64), minlength=users).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Clip(PingNumbers):
+    """A bounding that counts: all pings of a user, at most `most`, into cell 0."""
+
+    most: int
+
+    def count_cells(self, users: int, code: Codes, packed: PackedPings) -> Counts:
+        pings = self.count_pings(users, code, packed)
         return np.zeros(1, dtype=np.int64), np.array([np.minimum(pings, self.most).sum()])

@@ -13,7 +13,6 @@ from vdr_spark.collect.stage import collect, find_bill
 from vdr_spark.completeness import find_complete
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.cost import expected_tasks
-from vdr_spark.denoise.stage import denoise, require_packages
 from vdr_spark.errors import Declined, EnvironmentProblem
 from vdr_spark.packages import explain_missing_packages
 from vdr_spark.plan import make_plan
@@ -23,7 +22,6 @@ from vdr_spark.release.publish import publish
 from vdr_spark.release.register import find_withdrawn, require_one_to_publish
 from vdr_spark.release.withdrawals import Withdrawal
 from vdr_spark.series.kept import find_kept
-from vdr_spark.series.past import find_past
 from vdr_spark.series.standing import require_turn_of
 from vdr_spark.spark.progress import spark_task
 from vdr_spark.spark.settings import find_local_dirs
@@ -61,6 +59,8 @@ class Pipeline:
             require_turn_of(self.config, self.draws.ledger.entries(), lambda: self.spark)
         with explain_missing_packages():
             if "denoise" in stages:
+                from vdr_spark.denoise.stage import require_packages
+
                 require_packages(self.config.denoise)
             if "publish" in stages:
                 require_one_to_publish(self.plan, lambda: self.spark)
@@ -129,6 +129,10 @@ class Pipeline:
             )
 
     def _denoise(self) -> bool:
+        # Here, and not above: what it needs of SciPy takes a second to load, and collecting does without.
+        from vdr_spark.denoise.stage import denoise
+        from vdr_spark.series.past import find_past
+
         self.draws.require_spent()
         files, releases = self.draws.cells.files(), self.draws.releases()
         if all(exists(release.folder.denoised) for release in releases):

@@ -28,6 +28,9 @@ OLDEST_JAVA = 8 if _BEFORE_SPARK_4 else 17
 IVY = "~/.ivy2" if _BEFORE_SPARK_4 else "~/.ivy2.5.2"
 """Where Spark keeps what it fetched, unless `spark.jars.ivy` says otherwise."""
 
+LOADED_AT_FIRST_CALL = None if _BEFORE_SPARK_4 else "pyspark.testing.utils"
+"""What PySpark loads when Java is called for the first time, and pandas with it, which takes a second."""
+
 READS_WIDER = not _BEFORE_SPARK_4
 """Whether Parquet's narrow numbers can be read as wider ones. Spark 3.5 ends the job at a file that has other bits than
 the schema says, or, worse, cuts off the upper ones."""

@@ -21,6 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from vdr_spark.arrays import Integers
+from vdr_spark.arrow_columns import to_column, to_numbers
 from vdr_spark.collect.hashing import absorb, mix
 from vdr_spark.collect.sorting import Codes, Hashes, PackedPings, order_by
 
@@ -43,19 +44,19 @@ def encode_ids(users: pa.Array) -> tuple[pa.Array, Codes]:
             import pandas as pd
 
             code, ids = pd.factorize(users.to_numpy())
-            return pa.array(ids), code.astype(np.int32)
+            return to_column(ids), code.astype(np.int32)
     encoded = users.dictionary_encode()
-    return encoded.dictionary, encoded.indices.to_numpy()
+    return encoded.dictionary, to_numbers(encoded.indices, np.int32)
 
 
 def _are_mostly_distinct(some: pa.Array) -> bool:
-    return len(np.unique(some.to_numpy())) > len(some) / 2
+    return len(np.unique(to_numbers(some, np.int64))) > len(some) / 2
 
 
 def hash_ids(ids: pa.Array, key: int) -> Hashes:
     """Hash each id to 64 bits under a key, the same in every process. (d,)"""
     if pa.types.is_integer(ids.type):
-        plain = ids.cast(pa.int64()).to_numpy().view(np.uint64)
+        plain = to_numbers(ids, np.int64).view(np.uint64)
     else:
         plain = _hash_texts(*_split_bytes(ids))
     return mix(plain ^ np.uint64(key))
@@ -108,7 +109,7 @@ def pack_buckets(ids: pa.Array, bucket_of_id: Codes, sizes: Integers, packed: Pa
     ping_offsets = np.concatenate(([0], np.cumsum(sizes)))[id_offsets]
     if pa.types.is_integer(ids.type):
         users, lengths = (
-            _as_binary(ids.cast(pa.int64()).to_numpy(), id_offsets),
+            _as_binary(to_numbers(ids, np.int64), id_offsets),
             _as_binary(np.empty(0), 0 * id_offsets),
         )
     else:
@@ -116,7 +117,7 @@ def pack_buckets(ids: pa.Array, bucket_of_id: Codes, sizes: Integers, packed: Pa
         users = _as_binary(data, offsets[id_offsets])
         lengths = _as_binary(np.diff(offsets).astype(np.int32), id_offsets)
     columns = {
-        "bucket": pa.array(buckets),
+        "bucket": to_column(buckets),
         "users": users,
         "lengths": lengths,
         "sizes": _as_binary(sizes.astype(np.int32), id_offsets),
@@ -138,14 +139,14 @@ def unpack_buckets(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Cod
         users_of, lengths_of, sizes_of, packed_of = zip(*parts.pop(bucket), strict=True)
         # Equal ids get equal codes, by comparing the ids themselves.
         ids = _join_ids(users_of, lengths_of).dictionary_encode()
-        code = np.repeat(ids.indices.to_numpy(), np.concatenate(sizes_of))
+        code = np.repeat(to_numbers(ids.indices, np.int32), np.concatenate(sizes_of))
         yield len(ids.dictionary), code, np.concatenate(packed_of)
 
 
 def _join_ids(users: Sequence[Bytes], lengths: Sequence[Codes]) -> pa.Array:
     data, text_lengths = np.concatenate(users), np.concatenate(lengths)
     if not len(text_lengths):
-        return pa.array(data.view(np.int64))
+        return to_column(data.view(np.int64))
     offsets = np.concatenate(([0], np.cumsum(text_lengths, dtype=np.int64)))
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.large_binary(), len(text_lengths), buffers)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from vdr_spark.arrow_columns import to_column
 from vdr_spark.collect.bounding import Bounding, SampleKey
 from vdr_spark.collect.buckets import (
     BUCKET_SCHEMA,
@@ -64,7 +65,7 @@ def build_bucket_task(grids: Sequence[Grid], bounding: Bounding, key: SampleKey,
             bucket_of_id = (hashes % np.uint64(buckets)).astype(np.int32)
             order, sizes, packed = sort_by_bucket_and_user(bucket_of_id, code, np.concatenate(parts))
             sizes, packed = bounding.prune(sizes, packed)
-            yield pack_buckets(ids.take(pa.array(order)), bucket_of_id[order], sizes, packed)
+            yield pack_buckets(ids.take(to_column(order)), bucket_of_id[order], sizes, packed)
 
     return fill_buckets
 

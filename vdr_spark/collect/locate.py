@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from vdr_spark.arrays import Floats, Integers
+from vdr_spark.arrow_columns import to_column, to_numbers
 from vdr_spark.grid import Grid
 
 PING_COLUMNS = ("user_id", "lat", "lon", "ts")
@@ -39,11 +40,12 @@ def locate(batch: pa.RecordBatch, grids: Sequence[Grid]) -> Located:
     if any(column.null_count for column in batch.columns):
         batch = pc.drop_null(batch)
     user, lat, lon, ts = (batch.column(name) for name in PING_COLUMNS)
-    numbers = lat.to_numpy(), lon.to_numpy(), ts.cast(_MICROSECONDS).view(pa.int64()).to_numpy()
+    micros = ts.cast(_MICROSECONDS).view(pa.int64())
+    numbers = to_numbers(lat, np.float64), to_numbers(lon, np.float64), to_numbers(micros, np.int64)
     cell = find_cells(*numbers, grids)
     if cell.min(initial=0) < 0:
         inside = np.flatnonzero(cell >= 0)
-        user, cell = user.take(pa.array(inside)), cell[inside]
+        user, cell = user.take(to_column(inside)), cell[inside]
         numbers = numbers[0][inside], numbers[1][inside], numbers[2][inside]
     return Located(user, cell, (numbers[0].view(np.uint64), numbers[1].view(np.uint64), numbers[2].view(np.uint64)))
 

@@ -19,14 +19,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from vdr_spark.collect.staging import Staging, drawn_by_another, transaction_of
-from vdr_spark.collect.tensor_digest import digest_tensor
+from vdr_spark.collect.tensor_digest import TensorDigest, digest_files, digest_tensor
 from vdr_spark.errors import DamagedTable, LedgerConflict, StageMissing
 from vdr_spark.privacy.accounting import BudgetRequest, Draw, Entry
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.spark_errors import SPARK_ERRORS, is_conflict
 from vdr_spark.spark_versions import is_about_a_file
 from vdr_spark.storage.catalog import CatalogTable
-from vdr_spark.storage.delta_files import list_files
+from vdr_spark.storage.delta_files import list_files, naming_damage
 from vdr_spark.storage.delta_log import list_commits
 from vdr_spark.storage.files import filesystem
 from vdr_spark.storage.paths import is_local
@@ -41,6 +41,7 @@ from vdr_spark.storage.tables import (
     find_version,
     is_delta_table,
     only_writer,
+    open_disk,
     read_partition,
 )
 
@@ -135,20 +136,29 @@ class NoisyTensor:
             self._append(labelled)
 
     def _append(self, labelled: DataFrame) -> None:
-        """Store in one commit of Spark's, on a disk under locks, elsewhere where no second process is said to be.
+        """Store in one commit, on a disk under locks, elsewhere where no second process is said to be.
 
         The draw's own lock does not keep out a process that draws something else into the same table.
         """
-        named = labelled.select(F.lit(self.draw.draw_id).alias("draw_id"), "*")
         try:
             with only_writer(self._spark, self._place):
-                append_once(named, self._place, NOISY_SLICES, transaction_of(self.draw))
+                self._append_now(labelled)
         except SPARK_ERRORS as problem:
             if not is_conflict(problem):
                 raise
             raise drawn_by_another(self.draw) from None
         finally:
             self.remove_orphans()
+
+    def _append_now(self, labelled: DataFrame) -> None:
+        """Let Spark write plain files; commit them on a disk without it, which takes seconds for a first commit."""
+        on_disk = open_disk(self._place)
+        if on_disk is not None:
+            staging = Staging(self._spark, on_disk, self.draw, self._ledger)
+            staging.commit(staging.write(labelled))
+        else:
+            named = labelled.select(F.lit(self.draw.draw_id).alias("draw_id"), "*")
+            append_once(named, self._place, NOISY_SLICES, transaction_of(self.draw))
 
     def finish_commit(self) -> None:
         """Make a tensor readable that was booked by a run that was killed before it could; else change nothing."""
@@ -247,19 +257,30 @@ class NoisyTensor:
         return [f"{copy}/{posixpath.basename(file)}" for file in fs.ls(inside, detail=False) if file.endswith(_PARQUET)]
 
     def _read_contents(self, files: tuple[str, ...]) -> Contents:
-        rows = self.rows()
-        assert rows is not None
         try:
-            found = digest_tensor(rows)
+            found = self._digest(files)
         except SPARK_ERRORS as problem:
             if not is_about_a_file(problem):
                 raise
-            raise self._damaged("a file of it is gone or cannot be read", "bring the folder back as it was") from None
+            raise self._lacks_a_file() from None
+        except DamagedTable:
+            raise self._lacks_a_file() from None
         if found.slices != tuple(range(self._slices)):
             raise self._damaged(
                 f"{len(found.slices)} slices stored, {self._slices} expected", "restore the table from Delta's history"
             )
         return Contents(files, found.sha256, found.sums)
+
+    def _digest(self, files: tuple[str, ...]) -> TensorDigest:
+        if all(is_local(file) for file in files) and self.is_within_reach:
+            with naming_damage(self.path):
+                return digest_files(files)
+        rows = self.rows()
+        assert rows is not None
+        return digest_tensor(rows)
+
+    def _lacks_a_file(self) -> LedgerConflict:
+        return self._damaged("a file of it is gone or cannot be read", "bring the folder back as it was")
 
     def _damaged(self, what: str, remedy: str) -> LedgerConflict:
         return LedgerConflict(

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from vdr_spark.arrays import Integers
+from vdr_spark.arrow_columns import to_bytes_column, to_column
 from vdr_spark.collect.sorting import Codes, mark_run_starts, order_by
 
 PACKED_SCHEMA = "layer int, cells binary, counts binary"
@@ -68,10 +69,12 @@ def _add_up_layer(cell: Codes, amount: Integers | None, cells: int) -> tuple[Int
 def pack_counts(layers: Sequence[LayerCounts]) -> Iterator[pa.RecordBatch]:
     """Pack one row for each layer."""
     for layer, cell, count in layers:
-        row = [[layer], [cell.astype(_INT32).tobytes()], [count.astype(_INT64).tobytes()]]
-        yield pa.RecordBatch.from_arrays(
-            [pa.array(column, field.type) for column, field in zip(row, _PACKED, strict=True)], schema=_PACKED
-        )
+        columns = [
+            to_column(np.array([layer], dtype=np.int32)),
+            to_bytes_column([cell.astype(_INT32).tobytes()]),
+            to_bytes_column([count.astype(_INT64).tobytes()]),
+        ]
+        yield pa.RecordBatch.from_arrays(columns, schema=_PACKED)
 
 
 def sum_packed(batches: Iterable[pa.RecordBatch], cells_per_layer: int) -> dict[int, Integers]:

@@ -1,4 +1,4 @@
-"""Where a drawing of noise lies in an object store before it is booked: beside the table's live files, not one of them.
+"""Where a drawing of noise lies before it is committed: beside the table's live files, not one of them.
 
 Each drawing has a folder of its own below that of its draw, so two processes never write into one. The ledger lets one
 drawing of a draw be booked, whoever draws at the same moment, or was taken for dead and was not; only what was booked
@@ -9,6 +9,7 @@ is removed by every stage that touches the draw.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
@@ -18,7 +19,6 @@ from vdr_spark.errors import LedgerConflict, Overtaken
 from vdr_spark.privacy.accounting import BudgetRequest, Draw
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.spark_errors import SPARK_ERRORS
-from vdr_spark.storage.conditional_put import StoreFolder
 from vdr_spark.storage.store_log import StoreLog
 from vdr_spark.storage.tables import find_staged, stage_files
 
@@ -28,7 +28,7 @@ class Staging:
     """The drawings of one draw, beside the table whose log is given."""
 
     spark: SparkSession
-    log: StoreLog[StoreFolder]
+    log: StoreLog[Any]
     draw: Draw
     ledger: Ledger
 

@@ -36,12 +36,10 @@ from vdr_spark.privacy.ledger_store import LedgerStore, to_row
 from vdr_spark.spark_errors import pass_over_conflicts
 from vdr_spark.storage.catalog import Place
 from vdr_spark.storage.conditional_put import NoConditionalPut
-from vdr_spark.storage.disk_folder import DiskFolder
 from vdr_spark.storage.locks import exclusive
-from vdr_spark.storage.paths import file_path, holds_locks, is_local, is_same_for_spark
 from vdr_spark.storage.places import LedgerPlaces
 from vdr_spark.storage.schemas import LEDGER
-from vdr_spark.storage.store_log import StoreLog, open_log_to_write
+from vdr_spark.storage.store_log import open_log_on_disk, open_log_to_write
 from vdr_spark.storage.tables import append_once, create_if_missing, find_folder
 
 _ATTEMPTS = 20  # a competitor gets in between at most once per entry it writes
@@ -173,11 +171,6 @@ class Ledger(LedgerReader):
 
 
 def _open_on_disk(place: Place) -> LedgerStore | None:
-    """Return what reads and writes a ledger on a disk without Spark; None elsewhere.
-
-    delta-rs decodes `%41` in a folder's name and takes `\\` for `/`: of such a folder Spark is asked.
-    """
-    if not isinstance(place, str) or not is_local(place) or not is_same_for_spark(place) or not holds_locks(place):
-        return None
-    folder = file_path(place)
-    return None if set(folder) & set("%\\") else LedgerStore(StoreLog(folder, DiskFolder(folder)))
+    """Return what reads and writes a ledger on a disk without Spark; None elsewhere."""
+    log = open_log_on_disk(place)
+    return None if log is None else LedgerStore(log)

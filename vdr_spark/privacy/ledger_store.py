@@ -16,10 +16,11 @@ from fractions import Fraction
 from typing import Any
 from uuid import uuid4
 
+from vdr_spark.arrow_columns import to_rows
 from vdr_spark.errors import DamagedTable
 from vdr_spark.privacy.accounting import Entry, State
 from vdr_spark.storage.conditional_put import StoreUnreachable
-from vdr_spark.storage.delta_files import naming_damage, to_utc
+from vdr_spark.storage.delta_files import naming_damage
 from vdr_spark.storage.schemas import LEDGER
 from vdr_spark.storage.store_log import LiveFile, StoreLog, describe_files
 
@@ -73,8 +74,8 @@ class LedgerStore:
         content = self._log.folder.read(file)
         if content is None:
             raise DamagedTable(f"{self._log.place} lacks the file {file}, which its log names; restore it")
-        table = pq.read_table(io.BytesIO(content), coerce_int96_timestamp_unit="us")
-        return [to_utc(row) for row in table.to_pylist()]
+        with pq.ParquetFile(io.BytesIO(content), coerce_int96_timestamp_unit="us") as parquet:
+            return [row for batch in parquet.iter_batches() for row in to_rows(batch)]
 
 
 def _to_parquet(entry: Entry) -> bytes:

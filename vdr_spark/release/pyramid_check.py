@@ -12,11 +12,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from vdr_spark.arrays import Mask
+from vdr_spark.arrow_columns import to_numbers
 from vdr_spark.errors import DamagedTable
 from vdr_spark.release.pyramid_sums import Level
 from vdr_spark.spark_versions import to_arrow
 from vdr_spark.storage.catalog import Place
-from vdr_spark.storage.delta_files import column_values, list_files, naming_damage, open_file
+from vdr_spark.storage.delta_files import list_files, naming_damage, open_file
 from vdr_spark.storage.paths import is_local
 from vdr_spark.storage.places import OutputFolder
 from vdr_spark.storage.schemas import PYRAMID
@@ -66,8 +67,8 @@ class Comparison:
         return all(self._holds(batch) for batch in batches)
 
     def _holds(self, batch: pa.RecordBatch) -> bool:
-        factors, spans, firsts, y, x = (column_values(batch, name, np.int32) for name in _COLUMNS[:-1])
-        counts = column_values(batch, "count", np.float64)
+        factors, spans, firsts, y, x = (to_numbers(batch.column(name), np.int32) for name in _COLUMNS[:-1])
+        counts = to_numbers(batch.column("count"), np.float64)
         key = factors.astype(np.int64) * 2 + (spans > 1)
         for number in np.unique(key):
             name, rows = (int(number) // 2, bool(number % 2)), key == number

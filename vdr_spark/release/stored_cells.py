@@ -17,11 +17,12 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from vdr_spark.arrays import Integers, Slices
+from vdr_spark.arrow_columns import to_numbers
 from vdr_spark.errors import DamagedTable
 from vdr_spark.grid import Grid
 from vdr_spark.release.cell_source import EVERYTHING, Part
 from vdr_spark.storage.catalog import Place
-from vdr_spark.storage.delta_files import column_values, list_files, naming_damage, open_file
+from vdr_spark.storage.delta_files import list_files, naming_damage, open_file
 
 COLUMNS = ("slice", "y", "x", "count", "deviation")
 _AXES = COLUMNS[:3]
@@ -56,7 +57,7 @@ class Window:
 
     def put(self, batch: pa.RecordBatch) -> int:
         """Put rows where they belong, those outside the part left out; return how many were inside."""
-        axes = [column_values(batch, name, np.int32) for name in _AXES]
+        axes = [to_numbers(batch.column(name), np.int32) for name in _AXES]
         inside = np.ones(batch.num_rows, bool)
         for axis, wanted, size in zip(axes, self.ranges, self._shape, strict=True):
             least, most = (axis.min(), axis.max()) if axis.size else (0, 0)
@@ -66,7 +67,7 @@ class Window:
         whole = inside.all()
         place = self._places([axis if whole else axis[inside] for axis in axes])
         for name, layer in (("count", self._counts), ("deviation", self._deviation)):
-            values = column_values(batch, name, np.float32)
+            values = to_numbers(batch.column(name), np.float32)
             layer.ravel()[place] = values if whole else values[inside]
         return len(place)
 

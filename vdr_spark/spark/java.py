@@ -8,8 +8,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 
 from vdr_spark.errors import EnvironmentProblem
 from vdr_spark.spark_versions import OLDEST_JAVA, delta_version
@@ -24,7 +26,8 @@ def share_of_memory() -> str:
     return f"{max(1, min(16, total // 3 >> 30))}g"
 
 
-def require_java() -> None:
+def require_java() -> str:
+    """Return what Java says of its version; refused where there is none that Spark runs on."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     advice = f"Install a JDK of version {OLDEST_JAVA} or newer, or point JAVA_HOME at one."
@@ -39,6 +42,7 @@ def require_java() -> None:
     if found is None or int(found[1]) < OLDEST_JAVA:
         what = f"is version {found[1]}" if found else "does not name its version"
         raise EnvironmentProblem(f"Spark needs Java {OLDEST_JAVA} or newer, but {java} {what}. {advice}")
+    return text
 
 
 @contextmanager
@@ -59,6 +63,24 @@ def output_to(log: Path) -> Iterator[None]:
         for stream, copy in kept.items():
             os.dup2(copy, stream)
             os.close(copy)
+
+
+@contextmanager
+def load_meanwhile(module: str | None) -> Iterator[None]:
+    """Load a module while this process waits for Java to start; loaded or not, it is done with at the end."""
+    thread = Thread(target=_load, args=(module,), daemon=True) if module else None
+    if thread is not None:
+        thread.start()
+    try:
+        yield
+    finally:
+        if thread is not None:
+            thread.join()
+
+
+def _load(module: str) -> None:
+    with suppress(Exception):  # whoever needs it will be told why it cannot be had
+        import_module(module)
 
 
 def explain_no_jvm(log: Path) -> str:

@@ -26,11 +26,12 @@ from pyspark.sql import SparkSession
 
 from vdr_spark.config.settings import SparkSettings
 from vdr_spark.errors import EnvironmentProblem, InvalidConfig
-from vdr_spark.spark.jars import jar_conf, one_fetches_jars, remember_jars
-from vdr_spark.spark.java import explain_no_jvm, output_to, require_java, share_of_memory
+from vdr_spark.spark.class_archive import archive_options
+from vdr_spark.spark.jars import find_lacking, ivy_folder, jar_conf, list_own_jars, one_fetches_jars, remember_jars
+from vdr_spark.spark.java import explain_no_jvm, load_meanwhile, output_to, require_java, share_of_memory
 from vdr_spark.spark.remote import is_remote, names_a_server, require_same_disk
 from vdr_spark.spark_errors import SPARK_ERRORS
-from vdr_spark.spark_versions import condition_of, delta_package
+from vdr_spark.spark_versions import LOADED_AT_FIRST_CALL, condition_of, delta_package
 from vdr_spark.storage.paths import is_local, is_same_for_spark, on_databricks
 
 if TYPE_CHECKING:
@@ -132,11 +133,11 @@ def _submitted(settings: SparkSettings, app_name: str) -> SparkSession:
 
 
 def _local(settings: SparkSettings, app_name: str, small: bool) -> SparkSession:
-    require_java()
+    java_says = require_java()
     # Python workers must be this interpreter; without it they may be another one on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with as_file(files("vdr_spark.resources") / "log4j2.properties") as log4j:
-        java = [f"-Dlog4j2.configurationFile={log4j.as_uri()}", *(_QUICK_JAVA if small else ())]
+        java = [f"-Dlog4j2.configurationFile={log4j.as_uri()}", *_quick_java(settings, java_says, small)]
         conf = _common_conf(settings) | _machine_conf(settings) | {"spark.driver.extraJavaOptions": " ".join(java)}
         conf |= (_QUICK_CONF if small else {}) | jar_conf(settings) | settings.conf
         builder = SparkSession.builder.appName(app_name)
@@ -144,7 +145,7 @@ def _local(settings: SparkSettings, app_name: str, small: bool) -> SparkSession:
             builder = builder.config(key, value)
         log = Path(tempfile.mkstemp(prefix="vdr-spark-", suffix=".log")[1])  # readable by its owner only
         try:
-            with one_fetches_jars(conf), output_to(log):
+            with one_fetches_jars(conf), output_to(log), load_meanwhile(LOADED_AT_FIRST_CALL):
                 session = builder.getOrCreate()
         except PySparkRuntimeError as problem:
             raise EnvironmentProblem(explain_no_jvm(log)) from problem
@@ -152,6 +153,14 @@ def _local(settings: SparkSettings, app_name: str, small: bool) -> SparkSession:
         log.unlink()
         remember_jars(settings, (session.sparkContext.getConf().get("spark.jars") or "").split(","))
         return session
+
+
+def _quick_java(settings: SparkSettings, java_says: str, small: bool) -> list[str]:
+    """Return Java's options by which a session starts sooner, and ends sooner where it has little to do."""
+    lacking = find_lacking(settings)
+    jars = None if lacking is None else [*list_own_jars(), *map(Path, lacking)]
+    archive = [] if jars is None else archive_options(ivy_folder(settings), java_says, jars, may_make=small)
+    return [*archive, *(_QUICK_JAVA if small else ())]
 
 
 def _common_conf(settings: SparkSettings) -> dict[str, str]:

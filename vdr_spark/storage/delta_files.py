@@ -11,13 +11,11 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from fsspec.implementations.local import LocalFileSystem
-from numpy.typing import NDArray
 
+from vdr_spark.arrow_columns import to_rows
 from vdr_spark.errors import DamagedTable, OtherVersion
 from vdr_spark.storage.files import filesystem
 from vdr_spark.storage.locks import exclusive
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
     from deltalake import DeltaTable
-
-Number = TypeVar("Number", np.int32, np.float32, np.float64)
 
 _READER_VERSION = 1  # files as they are; beyond it rows may be masked or columns renamed, and we would read nonsense
 _ROWS_PER_BATCH = 1 << 18
@@ -61,7 +57,7 @@ def read_rows(path: str, table: Table) -> list[dict[str, Any]]:
         return []
     # A table that was brought up to date has older files, too.
     lacking = dict.fromkeys(table.later_than(1))
-    return [lacking | to_utc(row) for batch in read_batches(path) for row in batch.to_pylist()]
+    return [lacking | row for batch in read_batches(path) for row in to_rows(batch)]
 
 
 def find_schema_version(path: str, table: Table) -> int | None:
@@ -136,34 +132,6 @@ def _require_columns(path: str, opened: DeltaTable, table: Table) -> None:
             f"{path} has the columns of another version of this software. Move the tables `cells` and `releases` away "
             "and run `vdr publish` again: it writes the release anew, at no cost in privacy"
         )
-
-
-def column_values(batch: pa.RecordBatch, name: str, kind: type[Number]) -> NDArray[Number]:
-    """Return a column as NumPy has it, null as NaN; `ValueError` for a null among integers. (rows,)
-
-    By its buffers, because pyarrow's own `to_numpy`, and its `fill_null`, import pandas first.
-    """
-    import pyarrow as pa
-
-    column = batch.column(name).cast(pa.from_numpy_dtype(kind))
-    if column.null_count and issubclass(kind, np.integer):
-        raise ValueError(f"column {name} must not hold nulls")
-    validity, content = column.buffers()
-    rows = slice(column.offset, column.offset + len(column))
-    values = np.frombuffer(content, dtype=kind)[rows]
-    if not column.null_count:
-        return values
-    valid = np.unpackbits(np.frombuffer(validity, dtype=np.uint8), bitorder="little")[rows].astype(bool)
-    return np.where(valid, values, kind(np.nan))
-
-
-def to_utc(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row with its moments in UTC, which is what a moment without a zone means in Spark's files."""
-    moments = {name: value for name, value in row.items() if isinstance(value, datetime)}
-    return row | {
-        name: value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-        for name, value in moments.items()
-    }
 
 
 @contextmanager

@@ -7,16 +7,17 @@ the name is taken. So a file is there whole or not at all, and of any number of 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
 from vdr_spark.errors import DiskFull, EnvironmentProblem
-from vdr_spark.storage.conditional_put import NoConditionalPut
+from vdr_spark.storage.conditional_put import Found, NoConditionalPut
 from vdr_spark.storage.free_space import is_disk_full
 
 
 class DiskFolder:
-    """A folder on a local disk, with those methods of a `StoreFolder` that a ledger needs."""
+    """A folder on a local disk, with those methods of a `StoreFolder` that Delta's tables need."""
 
     def __init__(self, location: str) -> None:
         self.location = location
@@ -44,9 +45,33 @@ class DiskFolder:
         except FileNotFoundError:
             return None
 
+    def find(self, prefix: str = "") -> list[Found]:
+        """Return the files below a folder of this one, in the order of names."""
+        files = (file for file in Path(self.location, prefix).rglob("*") if file.is_file())
+        named = sorted((file.relative_to(self.location).as_posix(), file.stat()) for file in files)
+        return [Found(name, known.st_size, known.st_mtime_ns // 1_000_000) for name, known in named]
+
     def remove(self, *names: str) -> None:
+        """Remove files, and folders below this one that then hold nothing."""
         for name in names:
             Path(self.location, name).unlink(missing_ok=True)
+        for folder in sorted({Path(name).parent for name in names} - {Path()}, reverse=True):
+            with suppress(OSError):  # it holds something else, or is gone
+                Path(self.location, folder).rmdir()
+
+
+def has_hard_links(folder: Path) -> bool:
+    """Whether the file system of a folder that exists lets a name be taken once."""
+    draft, name = folder / f".{uuid4().hex}.tmp", folder / f".{uuid4().hex}.tmp"
+    try:
+        draft.touch()
+        return _link(draft, name, b"")
+    except (OSError, NoConditionalPut):
+        return False
+    finally:
+        for file in (draft, name):
+            with suppress(OSError):
+                file.unlink(missing_ok=True)
 
 
 def _write_through(path: Path, content: bytes) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from vdr_spark.arrays import Integers
+from vdr_spark.arrow_columns import to_bytes_column, to_column
 
 SLICE_SCHEMA = "slice int, counts binary, bytes_per_count int"
 SLICE_COLUMNS = ("slice", "counts", "bytes_per_count")
@@ -24,10 +25,12 @@ def encode_slice(number: int, counts: Integers) -> pa.RecordBatch:
     """Return the row of a slice: its number, its counts as bytes, and their width."""
     lowest, highest = int(counts.min(initial=0)), int(counts.max(initial=0))
     width = next(width for width in _WIDTHS if -(1 << 8 * width - 1) <= lowest and highest < 1 << 8 * width - 1)
-    row = ([number], [counts.astype(f"<i{width}").tobytes()], [width])
-    return pa.RecordBatch.from_arrays(
-        [pa.array(column, field.type) for column, field in zip(row, _SLICES, strict=True)], schema=_SLICES
-    )
+    columns = [
+        to_column(np.array([number], dtype=np.int32)),
+        to_bytes_column([counts.astype(f"<i{width}").tobytes()]),
+        to_column(np.array([width], dtype=np.int32)),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=_SLICES)
 
 
 def decode_counts(counts: memoryview | bytes | pa.Buffer, width: int) -> Integers:

@@ -21,10 +21,11 @@ from uuid import uuid4
 
 from vdr_spark.errors import DamagedTable, OtherVersion
 from vdr_spark.storage.catalog import Place
-from vdr_spark.storage.conditional_put import NoConditionalPut, StoreFolder, find_proven_folder, open_folder
+from vdr_spark.storage.conditional_put import Found, NoConditionalPut, StoreFolder, find_proven_folder, open_folder
 from vdr_spark.storage.delta_files import naming_damage
 from vdr_spark.storage.delta_schema import describe_table
-from vdr_spark.storage.paths import is_local
+from vdr_spark.storage.disk_folder import DiskFolder
+from vdr_spark.storage.paths import file_path, holds_locks, is_local, is_same_for_spark
 from vdr_spark.storage.schemas import VERSION_PROPERTY, Table
 from vdr_spark.storage.store_access import rust_options
 from vdr_spark.storage.versions import require_known
@@ -51,6 +52,8 @@ class Folder(Protocol):
     def create_if_absent(self, name: str, content: bytes) -> bool: ...
 
     def read(self, name: str) -> bytes | None: ...
+
+    def find(self, prefix: str = "") -> list[Found]: ...
 
     def remove(self, *names: str) -> None: ...
 
@@ -195,6 +198,17 @@ def _partition_of(path: str) -> dict[str, str]:
 
 def _now() -> int:
     return int(time.time() * 1000)
+
+
+def open_log_on_disk(place: Place) -> StoreLog[DiskFolder] | None:
+    """Return the log of a table on a disk of this machine, to be written without Spark; None elsewhere.
+
+    delta-rs decodes `%41` in a folder's name and takes `\\` for `/`: of such a folder Spark is asked.
+    """
+    if not isinstance(place, str) or not is_local(place) or not is_same_for_spark(place) or not holds_locks(place):
+        return None
+    folder = file_path(place)
+    return None if set(folder) & set("%\\") else StoreLog(folder, DiskFolder(folder))
 
 
 def open_log(place: Place) -> StoreLog[StoreFolder] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -19,11 +20,12 @@ from vdr_spark.storage import delta_files
 from vdr_spark.storage.catalog import CatalogTable, Place
 from vdr_spark.storage.conditional_put import StoreFolder
 from vdr_spark.storage.delta_log import remove_log_without_commit
+from vdr_spark.storage.disk_folder import DiskFolder, has_hard_links
 from vdr_spark.storage.locks import exclusive
-from vdr_spark.storage.paths import absolute, holds_locks, is_local
+from vdr_spark.storage.paths import absolute, file_path, holds_locks, is_local
 from vdr_spark.storage.schemas import VERSION_PROPERTY, Table
 from vdr_spark.storage.sql_names import quote_name, quote_text
-from vdr_spark.storage.store_log import LiveFile, StoreLog, open_log_to_write
+from vdr_spark.storage.store_log import FolderT, LiveFile, StoreLog, open_log_on_disk, open_log_to_write
 from vdr_spark.storage.versions import find_missing, require_known
 
 # What Spark and Delta say of a place without a Delta table.
@@ -40,6 +42,9 @@ def create_if_missing(spark: SparkSession, place: Place, table: Table) -> None:
         return
     if isinstance(place, str):
         remove_log_without_commit(place)
+    if (on_disk := open_disk(place)) is not None and not on_disk.folder.find():
+        on_disk.create(table)  # without Spark, which takes seconds to make its first table
+        return
     try:
         spark.sql(_creation(_quote(place), table))
     except AnalysisException as problem:
@@ -48,6 +53,18 @@ def create_if_missing(spark: SparkSession, place: Place, table: Table) -> None:
         raise InvalidConfig(f"{place} cannot be made a Delta table ({reason}); {remedy}") from None
     if not is_delta_table(spark, place):  # of a folder with anything in it, Delta takes it that the table exists
         raise InvalidConfig(f"{place} holds something that is no Delta table; choose another place for it")
+
+
+def open_disk(place: Place) -> StoreLog[DiskFolder] | None:
+    """Return the log of a table on a disk that lets a commit be made once, without Spark; None elsewhere."""
+    log = open_log_on_disk(place)
+    if log is None:
+        return None
+    try:
+        Path(log.place).mkdir(parents=True, exist_ok=True)
+    except OSError:  # Spark has words for what is wrong
+        return None
+    return log if has_hard_links(Path(log.place)) else None
 
 
 def _creation(name: str, table: Table) -> str:
@@ -139,10 +156,8 @@ def _append_to_store(
         log.folder.remove(*(file.path for file in files))
 
 
-def stage_files(
-    frame: DataFrame, log: StoreLog[StoreFolder], folder: str, partition: str | None = None
-) -> list[LiveFile]:
-    """Evaluate a frame once into files of a new folder of a table in a store; none of them is live before a commit."""
+def stage_files(frame: DataFrame, log: StoreLog[FolderT], folder: str, partition: str | None = None) -> list[LiveFile]:
+    """Evaluate a frame once into files of a new folder of a table; none of them is live before a commit."""
     writer = frame.write
     if partition is not None:
         writer = writer.partitionBy(partition)
@@ -150,7 +165,7 @@ def stage_files(
     return find_staged(log, folder)
 
 
-def find_staged(log: StoreLog[StoreFolder], folder: str) -> list[LiveFile]:
+def find_staged(log: StoreLog[FolderT], folder: str) -> list[LiveFile]:
     """Return the files of rows in a folder of a table; not what tasks left that did not finish, or came too late."""
     return [
         LiveFile(found.name, found.size, found.modified_ms)
@@ -192,12 +207,24 @@ def is_delta_table(spark: SparkSession, place: Place) -> bool:
     """Return whether a Delta table was committed at a path, or above it, or has that name; refuse other tables."""
     if not isinstance(place, str):
         return spark.catalog.tableExists(place.quoted) and _describe(spark, place)["format"] == "delta"
+    if is_local(place):
+        if not _has_log(place):
+            return False
+        with suppress(DamagedTable):  # without Spark, which takes longer to ask; in doubt it is asked
+            if delta_files.is_delta_table(place):
+                return True
     try:
         return bool(spark.read.format("delta").load(place).columns)  # a remote session looks only when it must answer
     except AnalysisException as problem:
         if condition_of(problem) in _NO_TABLE:
             return False
         raise
+
+
+def _has_log(path: str) -> bool:
+    """Whether there is a log at a local path or above it: without one, there is nothing to ask about."""
+    plain = Path(file_path(path))
+    return any((folder / "_delta_log").exists() for folder in (plain, *plain.parents))
 
 
 def find_folder(spark: SparkSession, place: Place) -> str | None:

@@ -168,8 +168,10 @@ def _same_session(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def delta_jars(spark: SparkSession) -> str:
     """Delta's jars as the setting that saves a process from asking Maven for them again."""
-    jars = str(spark.sparkContext.getConf().get("spark.jars")).split(",")
-    return f"spark.delta_jars={json.dumps([jar.removeprefix('file://') for jar in jars])}"
+    conf = spark.sparkContext.getConf()
+    fetched, known = str(conf.get("spark.jars", "")), str(conf.get("spark.driver.extraClassPath", ""))
+    jars = [jar.removeprefix("file://") for jar in fetched.split(",")] if fetched else known.split(os.pathsep)
+    return f"spark.delta_jars={json.dumps(jars)}"
 
 
 def small_overrides(folder: Path) -> list[str]:

@@ -118,9 +118,13 @@ def test_two_users_whose_hashes_collide_keep_k_pings_each(monkeypatch: pytest.Mo
         assert counts[0].tolist() == [5, 0, 0, 5]
 
 
+@pytest.mark.parametrize("worth", [0, 1 << 17], ids=["many", "few"])
 @pytest.mark.parametrize("repeats", [1, 10], ids=["mostly distinct", "repeated"])
 @pytest.mark.parametrize("kind", [pa.int8(), pa.int64(), pa.string()], ids=str)
-def test_every_id_is_found_once_and_pings_point_at_theirs(repeats: int, kind: pa.DataType) -> None:
+def test_every_id_is_found_once_and_pings_point_at_theirs(
+    repeats: int, kind: pa.DataType, worth: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(buckets, "_WORTH_AN_IMPORT", worth)
     plain = np.repeat(np.random.default_rng(0).permutation(120) - 50, repeats).tolist()
     users = pa.array(plain).cast(kind)
     ids, code = encode_ids(users)
@@ -130,6 +134,7 @@ def test_every_id_is_found_once_and_pings_point_at_theirs(repeats: int, kind: pa
 
 
 def test_ids_are_the_same_in_workers_without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(buckets, "_WORTH_AN_IMPORT", 0)
     users = pa.array([*np.random.default_rng(0).permutation(500).tolist(), 3, 3, 7], pa.int32())
     ids, code = encode_ids(users)
     monkeypatch.setitem(sys.modules, "pandas", None)  # as where it is missing: importing it fails

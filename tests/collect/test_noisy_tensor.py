@@ -21,7 +21,6 @@ from tests.plans import (
     request_of,
     stored_noise,
 )
-from vdr_spark.collect import noisy_tensor
 from vdr_spark.collect.noisy_tensor import NoisyTensor
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import LedgerConflict
@@ -59,7 +58,7 @@ def test_another_draw_into_the_same_table_waits(
     """Each draw has a lock of its own; but of two commits of Spark's at one moment, one could be lost."""
     config = small_config()
     write_pings(config.input.path, grid_of(config), [("one", 0)])
-    append, waited = noisy_tensor.append_once, []
+    append, waited = NoisyTensor._append_now, []
 
     def append_under_lock(*arguments: Any) -> None:
         with pytest.raises(Timeout), FileLock(f"{output_of(config).table('noisy_slices')}.lock", timeout=0):
@@ -67,7 +66,7 @@ def test_another_draw_into_the_same_table_waits(
         waited.append(True)
         append(*arguments)
 
-    monkeypatch.setattr(noisy_tensor, "append_once", append_under_lock)
+    monkeypatch.setattr(NoisyTensor, "_append_now", append_under_lock)
     collect(spark, config)
     assert waited == [True]
 
@@ -115,7 +114,7 @@ def test_a_run_killed_before_the_commit_leaves_nothing_and_pays_once(
     (folder / "part-00000-half.snappy.parquet").write_bytes(b"another drawing")
     collect(spark, config)
     assert sorted(os.path.basename(file) for file in noisy_files(spark, config)) == sorted(
-        file.name for file in folder.glob("part-*")
+        file.name for file in folder.rglob("part-*")
     )
     account = ledger_of(spark, config).account(config.dataset)
     assert account.committed == config.privacy.epsilon

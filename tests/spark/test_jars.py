@@ -6,9 +6,12 @@ import pytest
 
 from vdr_spark.config.settings import SparkSettings
 from vdr_spark.errors import Busy, EnvironmentProblem
-from vdr_spark.spark.jars import jar_conf, one_fetches_jars, recall_jars, remember_jars
+from vdr_spark.spark import jars as jars_module
+from vdr_spark.spark.jars import find_lacking, jar_conf, one_fetches_jars, recall_jars, remember_jars
 from vdr_spark.spark_versions import delta_package
 from vdr_spark.storage.locks import exclusive
+
+CLASS_PATH = "spark.driver.extraClassPath"
 
 
 def settings_in(ivy: Path, **more: str) -> SparkSettings:
@@ -51,10 +54,26 @@ def test_delta_jars_by_setting(tmp_path: Path) -> None:
 def test_what_was_there_is_known_again(tmp_path: Path) -> None:
     jars, settings = jars_in(tmp_path), settings_in(tmp_path)
     remember_jars(settings, [jar.as_uri() for jar in jars])
-    assert jar_conf(settings) == {"spark.jars": ",".join(str(jar) for jar in jars)}
+    assert jar_conf(settings) == {CLASS_PATH: ":".join(str(jar) for jar in jars)}
+    with_executors = settings_in(tmp_path, **{"spark.master": "local-cluster[2,1,1024]"})
+    assert jar_conf(with_executors) == {"spark.jars": ",".join(str(jar) for jar in jars)}  # they are sent along
+    own_path = settings_in(tmp_path, **{CLASS_PATH: "/of/a/person.jar"})
+    assert jar_conf(own_path) == {"spark.jars.packages": delta_package()}
     assert recall_jars(settings, "io.delta:delta-spark_2.13:9.9.9") is None
     more = settings_in(tmp_path, **{"spark.jars.repositories": "https://elsewhere"})
     assert jar_conf(more) == {"spark.jars.packages": delta_package()}  # Ivy may find others there
+
+
+def test_what_spark_has_itself_is_not_put_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        jars_module, "list_own_jars", lambda: [Path("antlr4-runtime-4.13.1.jar"), Path("delta-kernel-1.jar")]
+    )
+    (tmp_path / "jars").mkdir()
+    jars = [tmp_path / "jars" / f"org.x_{name}.jar" for name in ("antlr4-runtime-4.9.3", "delta-spark_4.2_2.13-4.4.0")]
+    for jar in jars:
+        jar.write_bytes(b"whole")
+    remember_jars(settings_in(tmp_path), [jar.as_uri() for jar in jars])
+    assert find_lacking(settings_in(tmp_path)) == [str(jars[1])]
 
 
 def test_in_doubt_ivy_is_asked(tmp_path: Path) -> None:

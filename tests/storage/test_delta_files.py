@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -13,7 +12,6 @@ from vdr_spark.errors import DamagedTable, OtherVersion
 from vdr_spark.storage.delta_files import (
     NewFile,
     append_files_once,
-    column_values,
     is_delta_table,
     list_files,
     read_batches,
@@ -24,23 +22,6 @@ from vdr_spark.storage.schemas import Table
 def rows(*arguments: object, **partition: str) -> list[dict[str, object]]:
     batches = read_batches(*arguments, **partition)  # type: ignore[arg-type]
     return sorted((row for batch in batches for row in batch.to_pylist()), key=lambda row: str(row["n"]))
-
-
-@pytest.mark.parametrize("start", [0, 3, 11])
-def test_columns_are_as_pyarrow_has_them_also_of_a_part(start: int) -> None:
-    numbers = [None if n % 5 == 0 else n / 7 for n in range(30)]
-    batch = pa.RecordBatch.from_pydict({"a": pa.array(numbers), "b": pa.array(range(30), pa.int64())}).slice(start, 13)
-    expected = batch.column("a").to_numpy(zero_copy_only=False)
-    np.testing.assert_array_equal(column_values(batch, "a", np.float64), expected)
-    np.testing.assert_array_equal(column_values(batch, "b", np.int32), np.arange(start, start + 13))
-    np.testing.assert_array_equal(column_values(batch, "b", np.float64), np.arange(start, start + 13.0))
-
-
-def test_all_null_is_all_nan_and_no_integer() -> None:
-    batch = pa.RecordBatch.from_pydict({"a": pa.nulls(9, pa.float64())})
-    assert np.isnan(column_values(batch, "a", np.float64)).all()
-    with pytest.raises(ValueError, match="must not hold nulls"):
-        column_values(batch, "a", np.int32)
 
 
 @pytest.mark.parametrize("folder", ["plain", "%41 # ü"])

@@ -30,6 +30,7 @@ BUCKET_SCHEMA = "bucket int, users binary, lengths binary, sizes binary, pings b
 """The columns of packed rows, as Spark spells them. `lengths` of ids are empty where ids are numbers."""
 
 _IDS_TO_SAMPLE = 4096  # to guess how often they repeat
+_WORTH_AN_IMPORT = 1 << 17  # pings: with fewer, there is no second to be saved
 _MAX_BYTES_AT_ONCE = 256  # longer texts are hashed one by one
 
 Bytes = NDArray[np.uint8]
@@ -37,7 +38,7 @@ Bytes = NDArray[np.uint8]
 
 def encode_ids(users: pa.Array) -> tuple[pa.Array, Codes]:
     """Return the ids that occur, once each, and which of them stands where. (n,) -> (d,), (n,)"""
-    if pa.types.is_integer(users.type) and _are_mostly_distinct(users[:_IDS_TO_SAMPLE]):
+    if pa.types.is_integer(users.type) and len(users) >= _WORTH_AN_IMPORT and _are_mostly_distinct(users):
         # Arrow's table of many new numbers costs three times as much as that of pandas, and as little with few. pandas
         # takes a second to import, so only workers that have use for it pay; a radix sort took up to 2.5 times as long.
         with suppress(ImportError):  # a worker may have none: it waits, and gets the same
@@ -49,8 +50,9 @@ def encode_ids(users: pa.Array) -> tuple[pa.Array, Codes]:
     return encoded.dictionary, to_numbers(encoded.indices, np.int32)
 
 
-def _are_mostly_distinct(some: pa.Array) -> bool:
-    return len(np.unique(to_numbers(some, np.int64))) > len(some) / 2
+def _are_mostly_distinct(ids: pa.Array) -> bool:
+    sample = to_numbers(ids[:_IDS_TO_SAMPLE], np.int64)
+    return len(np.unique(sample)) > len(sample) / 2
 
 
 def hash_ids(ids: pa.Array, key: int) -> Hashes:

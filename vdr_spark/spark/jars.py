@@ -31,8 +31,10 @@ def jar_conf(settings: SparkSettings) -> dict[str, str]:
         return {}
     if settings.delta_jars == "maven":
         package = delta_package()
-        lacking = find_lacking(settings)
-        return {"spark.jars.packages": package} if lacking is None else {_CLASS_PATH: os.pathsep.join(lacking)}
+        if (lacking := find_lacking(settings)) is not None:
+            return {_CLASS_PATH: os.pathsep.join(lacking)}
+        jars = _recall(settings)
+        return {"spark.jars.packages": package} if jars is None else {"spark.jars": ",".join(jars)}
     missing = [jar for jar in settings.delta_jars if not Path(jar).is_file()]
     if missing:
         raise EnvironmentProblem(f"spark.delta_jars: there is no file {missing[0]}; name Delta's jar files")
@@ -40,15 +42,24 @@ def jar_conf(settings: SparkSettings) -> dict[str, str]:
 
 
 def find_lacking(settings: SparkSettings) -> list[str] | None:
-    """Return the jars of the last session that Spark has not itself, older or newer; None where Ivy is to be asked.
+    """Return the jars of the last session that Spark has not itself, older or newer; None where a path will not do.
 
-    A class path takes what comes first, and these would come before Spark's own.
+    A class path takes what comes first, and these would come before Spark's own. It reaches this process only.
     """
-    jars = None if _names_jars(settings) else recall_jars(settings, delta_package())
+    jars = _recall(settings)
     own = {_artifact(jar.name) for jar in list_own_jars()}
-    if jars is None or not own or any(os.pathsep in jar for jar in jars):
+    if jars is None or not own or not _stays_here(settings) or any(os.pathsep in jar for jar in jars):
         return None
     return [jar for jar in jars if _artifact(Path(jar).name.partition("_")[2]) not in own]
+
+
+def _recall(settings: SparkSettings) -> list[str] | None:
+    return None if _names_jars(settings) else recall_jars(settings, delta_package())
+
+
+def _stays_here(settings: SparkSettings) -> bool:
+    """Whether Java's one process is all there is: executors of their own would not have what is on its class path."""
+    return re.fullmatch(r"local(\[[^\]]*\])?", settings.conf.get("spark.master", "local")) is not None
 
 
 def list_own_jars() -> Sequence[Path]:

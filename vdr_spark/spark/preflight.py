@@ -27,6 +27,7 @@ logger = logging.getLogger(__name__)
 PACKAGES = ("numpy", "pyarrow", "vdr_spark")  # what tasks import
 # Our code in tasks: what bounds, counts and adds noise.
 MODULES = (
+    "vdr_spark.arrow_columns",
     "vdr_spark.collect.bounding",
     "vdr_spark.collect.buckets",
     "vdr_spark.collect.counting",

@@ -210,9 +210,10 @@ def is_delta_table(spark: SparkSession, place: Place) -> bool:
     if is_local(place):
         if not _has_log(place):
             return False
-        with suppress(DamagedTable):  # without Spark, which takes longer to ask; in doubt it is asked
-            if delta_files.is_delta_table(place):
-                return True
+        if Path(file_path(place), "_delta_log").exists():
+            # Without Spark, which takes longer, and may go on to see none where it saw none once. In doubt it is asked.
+            with suppress(DamagedTable):
+                return delta_files.is_delta_table(place)
     try:
         return bool(spark.read.format("delta").load(place).columns)  # a remote session looks only when it must answer
     except AnalysisException as problem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,9 +16,8 @@ from vdr_spark.storage import store_access
 
 
 @pytest.fixture(scope="package")
-def jars(spark: Any) -> list[str]:
-    delta = str(spark.sparkContext.getConf().get("spark.jars")).split(",")
-    return [jar.removeprefix("file://") for jar in delta] + [str(jar) for jar in fetch_hadoop_aws()]
+def jars(delta_jars: str) -> list[str]:
+    return [*json.loads(delta_jars.partition("=")[2]), *(str(jar) for jar in fetch_hadoop_aws())]
 
 
 @pytest.fixture(scope="package")

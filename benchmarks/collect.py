@@ -25,7 +25,7 @@ from figures import (
 )
 from methods import bare_scan, measure, measure_ours, sum_of_counts, sum_of_packed, textbook
 from peers import PEERS, Measured, Task, measure_apart
-from pings import cached_pings, configuration, is_written, say, scattered, size_of, write
+from pings import as_delta, cached_pings, configuration, is_written, say, scattered, size_of, write
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -91,6 +91,7 @@ def beside_peers(spark: SparkSession, arguments: argparse.Namespace, rows: int) 
     config = configuration(path, k, rows)
     weighted, by_norm = (configuration(path, k, rows, bounding=name) for name in ("weight", "l2"))
     through_spark = configuration(path, k, rows, reader="spark")
+    through_delta = configuration(as_delta(spark, path), k, rows, form="delta")
     threads = len(os.sched_getaffinity(0))
 
     scan = measure("bare scan", partial(bare_scan, spark, config), DataFrame.count, repeats)
@@ -98,6 +99,7 @@ def beside_peers(spark: SparkSession, arguments: argparse.Namespace, rows: int) 
     before = shuffled_so_far(spark)
     sample = measure_ours(spark, "ours, sample", config, sum_of_packed, repeats)
     shuffled = (shuffled_so_far(spark) - before) / (repeats + 2)  # with the warm-up and the run that adds up
+    delta = measure_ours(spark, "ours, sample, of a Delta table", through_delta, sum_of_packed, repeats)
     weight = measure_ours(spark, "ours, weight", weighted, None, repeats)
     norm = measure_ours(spark, "ours, l2", by_norm, None, repeats)
     reader = measure_ours(spark, "ours, sample, through Spark", through_spark, sum_of_packed, repeats)
@@ -111,6 +113,7 @@ def beside_peers(spark: SparkSession, arguments: argparse.Namespace, rows: int) 
     samplers = {
         "Spark, textbook window": plain,
         "ours, sample": sample,
+        "ours, sample, of a Delta table": delta,
         "ours, sample, input.reader spark": reader,
         "DuckDB, min_by of k": peers["duckdb"],
         "DuckDB, window": peers["duckdb_window"],
@@ -134,6 +137,7 @@ def beside_peers(spark: SparkSession, arguments: argparse.Namespace, rows: int) 
         "ratio_to_textbook": find_ratio(sample.seconds, plain.seconds),
         "ratio_to_duckdb": find_ratio(sample.seconds, duckdb),
         "ratio_to_polars": find_ratio(sample.seconds, peers["polars"].seconds),
+        "ratio_delta_to_parquet": find_ratio(delta.seconds, sample.seconds),
         "ratio_weight_to_sample": find_ratio(weight.seconds, sample.seconds),
         "ratio_l2_to_weight": find_ratio(norm.seconds, weight.seconds),
         "textbook_s": plain.seconds,

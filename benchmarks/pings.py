@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -20,12 +22,19 @@ MICROSECONDS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
 
 
 def configuration(
-    path: Path, k: int, rows: int, bounding: str = "sample", reader: str = "auto", synth: str = "null"
+    path: Path,
+    k: int,
+    rows: int,
+    bounding: str = "sample",
+    reader: str = "auto",
+    synth: str = "null",
+    form: str = "parquet",
 ) -> ReleaseConfig:
     overrides = {
         "input.path": path,
         "input.layout": "vdr",
         "input.reader": reader,
+        "input.format": form,
         "output": path.parent / "nothing-is-written-here",
         "synth": synth,
         "privacy.lambda": "null",
@@ -74,6 +83,15 @@ def scattered(spark: SparkSession, rows: int, grid: Grid, user: Column) -> DataF
 def write(spark: SparkSession, pings: DataFrame, path: Path) -> None:
     with settings_of_spark(spark, MICROSECONDS):
         pings.write.mode("overwrite").parquet(str(path))
+
+
+def as_delta(spark: SparkSession, path: Path) -> Path:
+    """The same files as a Delta table, made anew: linked beside, and converted."""
+    table = path.with_name(f"{path.name}-delta")
+    shutil.rmtree(table, ignore_errors=True)
+    shutil.copytree(path, table, copy_function=os.link)
+    spark.sql(f"CONVERT TO DELTA parquet.`{table}`")
+    return table
 
 
 def is_written(path: Path) -> bool:

@@ -28,7 +28,7 @@ OLDEST_JAVA = 8 if _BEFORE_SPARK_4 else 17
 IVY = "~/.ivy2" if _BEFORE_SPARK_4 else "~/.ivy2.5.2"
 """Where Spark keeps what it fetched, unless `spark.jars.ivy` says otherwise."""
 
-LOADED_AT_FIRST_CALL = None if _BEFORE_SPARK_4 else "pyspark.testing.utils"
+LOADED_AT_FIRST_CALL = () if _BEFORE_SPARK_4 else ("pyspark.testing.utils",)
 """What PySpark loads when Java is called for the first time, and pandas with it, which takes a second."""
 
 READS_WIDER = not _BEFORE_SPARK_4

@@ -61,11 +61,12 @@ def open_any_window(conf: Path, overrides: list[str] | None) -> ReleaseConfig:
     return validate(settings | {"window": name_first_window(settings)}, conf)
 
 
-def open_spark(config: ReleaseConfig, app_name: str) -> SparkSession:
-    """Open the session, with a sign of life while a JVM starts."""
+def open_spark(config: ReleaseConfig, app_name: str, *meanwhile: str) -> SparkSession:
+    """Open the session, with a sign of life while a JVM starts; `meanwhile` modules are loaded that come next."""
+    from vdr_spark.spark.meanwhile import load_meanwhile
     from vdr_spark.spark.session import spark_session
 
-    with console.status("starting Spark ..."):
+    with console.status("starting Spark ..."), load_meanwhile(*meanwhile):
         spark = spark_session(config.spark, f"vdr {app_name} {config.name}", small=is_small(make_plan(config)))
     leave_on_interrupt()
     return spark

@@ -35,10 +35,10 @@ def run_stages(
 
         dry_run.run(plan, names)
         return
-    from vdr_spark.pipeline import Pipeline
-
     record = begin_record(command, plan)
-    spark = spark or open_spark(config, names[0])
+    spark = spark or open_spark(config, names[0], "vdr_spark.pipeline")
+    from vdr_spark.pipeline import Pipeline  # its second was Java's
+
     record.note_spark(spark)
     pipeline = Pipeline(spark, config, ConsoleProgress(), confirm=ask_to_go_on if ask else lambda: True)
     pipeline.prepare(names)

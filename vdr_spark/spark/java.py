@@ -8,10 +8,8 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from importlib import import_module
+from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
 
 from vdr_spark.errors import EnvironmentProblem
 from vdr_spark.spark_versions import OLDEST_JAVA, delta_version
@@ -63,24 +61,6 @@ def output_to(log: Path) -> Iterator[None]:
         for stream, copy in kept.items():
             os.dup2(copy, stream)
             os.close(copy)
-
-
-@contextmanager
-def load_meanwhile(module: str | None) -> Iterator[None]:
-    """Load a module while this process waits for Java to start; loaded or not, it is done with at the end."""
-    thread = Thread(target=_load, args=(module,), daemon=True) if module else None
-    if thread is not None:
-        thread.start()
-    try:
-        yield
-    finally:
-        if thread is not None:
-            thread.join()
-
-
-def _load(module: str) -> None:
-    with suppress(Exception):  # whoever needs it will be told why it cannot be had
-        import_module(module)
 
 
 def explain_no_jvm(log: Path) -> str:

@@ -28,7 +28,8 @@ from vdr_spark.config.settings import SparkSettings
 from vdr_spark.errors import EnvironmentProblem, InvalidConfig
 from vdr_spark.spark.class_archive import archive_options
 from vdr_spark.spark.jars import find_lacking, ivy_folder, jar_conf, list_own_jars, one_fetches_jars, remember_jars
-from vdr_spark.spark.java import explain_no_jvm, load_meanwhile, output_to, require_java, share_of_memory
+from vdr_spark.spark.java import explain_no_jvm, output_to, require_java, share_of_memory
+from vdr_spark.spark.meanwhile import load_meanwhile
 from vdr_spark.spark.remote import is_remote, names_a_server, require_same_disk
 from vdr_spark.spark_errors import SPARK_ERRORS
 from vdr_spark.spark_versions import LOADED_AT_FIRST_CALL, condition_of, delta_package
@@ -145,7 +146,7 @@ def _local(settings: SparkSettings, app_name: str, small: bool) -> SparkSession:
             builder = builder.config(key, value)
         log = Path(tempfile.mkstemp(prefix="vdr-spark-", suffix=".log")[1])  # readable by its owner only
         try:
-            with one_fetches_jars(conf), output_to(log), load_meanwhile(LOADED_AT_FIRST_CALL):
+            with one_fetches_jars(conf), output_to(log), load_meanwhile(*LOADED_AT_FIRST_CALL):
                 session = builder.getOrCreate()
         except PySparkRuntimeError as problem:
             raise EnvironmentProblem(explain_no_jvm(log)) from problem

@@ -73,7 +73,7 @@ def check_in_the_end(spark: SparkSession, config: ReleaseConfig, readable_before
 def orphans(spark: SparkSession, config: ReleaseConfig) -> set[str]:
     """Files in the table of noisy slices that no commit refers to: other drawings of the same noise."""
     live = {unquote(file).rsplit("/", 1)[-1] for file in noisy_files(spark, config)}
-    there = {file.name for file in Path(output_of(config).table("noisy_slices")).glob("draw_id=*/*.parquet")}
+    there = {file.name for file in Path(output_of(config).table("noisy_slices")).glob("draw_id=*/**/*.parquet")}
     assert live <= there
     return there - live
 

@@ -10,7 +10,8 @@ from typing import Literal
 class AtCall:
     """Just before or after a call of a function (`module:name`), in the driver or in one of Spark's Python workers.
 
-    `call` counts the calls of all processes; where `about` is given, only those with an argument that contains it.
+    `call` counts the calls of all processes; where `about` is given, only those with an argument that contains it, or
+    whose place does.
     What happens there is that the whole process group is killed, or that the call raises an exception, or hangs.
     """
 
@@ -46,6 +47,10 @@ COLLECT, TENSOR = "vdr_spark.collect.stage", "vdr_spark.collect.noisy_tensor:Noi
 LEDGER, TABLES = "vdr_spark.privacy.ledger:Ledger", "vdr_spark.storage.tables"
 DENOISE, REFINE, PUBLISH = "vdr_spark.denoise.stage", "vdr_spark.refine", "vdr_spark.release.publish"
 CREATE, APPEND = f"{TABLES}:create_if_missing", f"{TABLES}:append_once"
+WRITE_FILES = f"{TABLES}:stage_files"
+# Commits without Spark. Of the ledger: the table itself, what was granted, reserved and spent.
+COMMIT, MAKE_LIVE = "vdr_spark.storage.store_log:StoreLog.commit", "vdr_spark.storage.store_log:StoreLog.append_once"
+MADE, GRANTED, RESERVED, SPENT = 1, 2, 3, 4
 WRITE_JSON, WRITE_TENSOR = "vdr_spark.storage.files:write_json", "vdr_spark.storage.tensor_file:write_tensor"
 RENAME, WRITE_ROW = "fsspec.implementations.local:LocalFileSystem.mv", "pyarrow.parquet.core:ParquetWriter.write_batch"
 DRAW_NOISE = "vdr_spark.privacy.discrete_laplace:DiscreteLaplace.sample"
@@ -54,6 +59,7 @@ PYRAMID_FILES, IN_PYRAMID = "vdr_spark.release.pyramid_files", "tables/pyramid"
 IN_LEDGER, IN_SLICES, IN_CELLS, IN_RELEASES = "tables/ledger", "tables/noisy_slices", "tables/cells", "tables/releases"
 OF_HEAD, OF_STATEMENT = "head.json.tmp", "statements/"
 SLICES_OF_SMALL = 8
+BEGUN = "tables/noisy_slices/draw_id=*/*/_temporary/**/part-*.parquet"
 
 
 def commit(table: str, version: int) -> str:
@@ -71,16 +77,16 @@ RESERVE = (
     AtCall("before looking for a tensor", "before", f"{TENSOR}.is_stored"),
     AtCall("before looking at the input", "before", "vdr_spark.collect.source:open_source"),
     AtCall("before the reservation", "before", f"{LEDGER}.reserve"),
-    AtCall("before the ledger is made", "before", CREATE, about=IN_LEDGER),
+    AtCall("before the ledger is made", "before", COMMIT, call=MADE, about=IN_LEDGER),
     AtFile("ledger: a log without a commit", "tables/ledger/_delta_log"),
     AtFile("ledger appears", commit("ledger", 0)),
-    AtCall("ledger made and empty", "after", CREATE, about=IN_LEDGER),
-    AtFile("a row of the ledger, not committed", "tables/ledger/part-*.parquet"),
+    AtCall("ledger made and empty", "after", COMMIT, call=MADE, about=IN_LEDGER),
+    AtFile("a row of the ledger, not committed", "tables/ledger/entry-*.parquet"),
     AtFile("budget granted, seen from outside", commit("ledger", 1)),
-    AtCall("budget granted, nothing reserved", "after", APPEND, about=IN_LEDGER),
-    AtCall("before the reservation is written", "before", APPEND, call=2, about=IN_LEDGER),
+    AtCall("budget granted, nothing reserved", "after", COMMIT, call=GRANTED, about=IN_LEDGER),
+    AtCall("before the reservation is written", "before", COMMIT, call=RESERVED, about=IN_LEDGER),
     AtFile("reserved, seen from outside", commit("ledger", 2)),
-    AtCall("reserved, not read back", "after", APPEND, call=2, about=IN_LEDGER),
+    AtCall("reserved, not read back", "after", COMMIT, call=RESERVED, about=IN_LEDGER),
     AtCall("reserved, the head not told", "before", RENAME, call=2, about=OF_HEAD),
     AtCall("reserved", "after", f"{LEDGER}.reserve"),
 )
@@ -91,7 +97,7 @@ DRAW = (
     AtFile("noisy_slices: a log without a commit", "tables/noisy_slices/_delta_log"),
     AtFile("noisy_slices appears", commit("noisy_slices", 0)),
     AtCall("noisy_slices made and empty", "after", CREATE, about=IN_SLICES),
-    AtCall("before noise is drawn", "before", APPEND, about=IN_SLICES),
+    AtCall("before noise is drawn", "before", WRITE_FILES, about=IN_SLICES),
     AtCall("worker: first pings located", "after", "vdr_spark.collect.locate:locate"),
     AtCall("worker: pings in buckets", "after", "vdr_spark.collect.buckets:pack_buckets"),
     AtCall("worker: first counts added up", "after", "vdr_spark.collect.packed_counts:add_up"),
@@ -102,17 +108,19 @@ DRAW = (
     AtCall("worker: half of the slices have noise", "after", DRAW_NOISE, call=4),
     AtCall("worker: before the last noise", "before", DRAW_NOISE, call=SLICES_OF_SMALL),
     AtCall("worker: all slices have noise", "after", DRAW_NOISE, call=SLICES_OF_SMALL),
-    AtFile("first file of noise begun", "tables/noisy_slices/draw_id=*/part-*.parquet"),
-    AtFile("first file of noise, a moment later", "tables/noisy_slices/draw_id=*/part-*.parquet", delay=0.1),
-    AtFile("second file of noise begun", "tables/noisy_slices/draw_id=*/part-*.parquet", count=2),
+    AtFile("first file of noise begun", BEGUN),
+    AtFile("first file of noise, a moment later", BEGUN, delay=0.1),
+    AtFile("second file of noise begun", BEGUN, count=2),
+    AtFile("a file of noise is whole, and not committed", "tables/noisy_slices/draw_id=*/*/part-*.parquet"),
+    AtCall("all noise is written, none of it committed", "before", MAKE_LIVE, about=IN_SLICES),
     AtFile("noise committed, seen from outside", commit("noisy_slices", 1)),
-    AtCall("noise committed, orphans not looked for", "after", APPEND, about=IN_SLICES),
+    AtCall("noise committed, orphans not looked for", "after", MAKE_LIVE, about=IN_SLICES),
     AtCall("noise committed, orphans removed", "after", f"{TENSOR}.remove_orphans", call=2),
     AtCall("tensor stored", "after", f"{TENSOR}.store"),
     AtCall("before it is booked as spent", "before", f"{LEDGER}.mark_spent"),
-    AtCall("before spent is written", "before", APPEND, call=3, about=IN_LEDGER),
+    AtCall("before spent is written", "before", COMMIT, call=SPENT, about=IN_LEDGER),
     AtFile("spent, seen from outside", commit("ledger", 3)),
-    AtCall("spent, not read back", "after", APPEND, call=3, about=IN_LEDGER),
+    AtCall("spent, not read back", "after", COMMIT, call=SPENT, about=IN_LEDGER),
     AtCall("spent, the head not told", "before", RENAME, call=3, about=OF_HEAD),
     AtCall("collect is done", "after", f"{COLLECT}:collect"),
 )

@@ -30,7 +30,7 @@ def arm(name: str, when: str, function: str, call: int, about: str, then: str) -
     def faulty(plain: Callable) -> Callable:
         @functools.wraps(plain)
         def wrapped(*args: object, **kwargs: object) -> object:
-            meant = not about or any(isinstance(arg, str) and about in arg for arg in args)
+            meant = not about or any(about in _tell(arg) for arg in args)
             due = meant and _count(name) == call
             if due and when == "before":
                 _strike(name, then)
@@ -45,6 +45,11 @@ def arm(name: str, when: str, function: str, call: int, about: str, then: str) -
         wrap_in(sys.modules[module])
     else:
         sys.meta_path.insert(0, _OnImport(module, wrap_in))
+
+
+def _tell(argument: object) -> str:
+    """What an argument is about: its text, or the place that an object stands for."""
+    return argument if isinstance(argument, str) else str(getattr(argument, "place", ""))
 
 
 class _OnImport:

@@ -102,15 +102,22 @@ def _sight(point: Point, output: Path) -> Callable[[float], bool]:
         return lambda _: False  # the process kills itself
     if not isinstance(point, AtFile):
         return lambda seconds: seconds >= point.seconds
-    old = set(output.glob(point.pattern))  # what an earlier victim left
+    old = _find(output, point.pattern)  # what an earlier victim left
 
     def seen(_: float) -> bool:
-        if len(set(output.glob(point.pattern)) - old) < point.count:
+        if len(_find(output, point.pattern) - old) < point.count:
             return False
         time.sleep(point.delay)
         return True
 
     return seen
+
+
+def _find(output: Path, pattern: str) -> set[Path]:
+    try:
+        return set(output.glob(pattern))
+    except FileNotFoundError:  # a folder that was removed while it was looked into
+        return set()
 
 
 def _kill_all(leader: subprocess.Popen[bytes]) -> None:

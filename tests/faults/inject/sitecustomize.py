@@ -100,3 +100,7 @@ if FAULTS in os.environ:
     os.environ.setdefault(GROUP, str(os.getpgid(0)))
     for fault in json.loads(os.environ[FAULTS]):
         arm(**fault)
+    # Few pings would have one task. What is tested must hold for several.
+    sys.meta_path.insert(
+        0, _OnImport("vdr_spark.collect.stage", lambda loaded: setattr(loaded, "tasks_for", lambda *asked: asked[-1]))
+    )

@@ -143,18 +143,26 @@ def _measure(
 
 
 def _measure_changes(series: Series, windows: Sequence[Window], arguments: argparse.Namespace) -> dict[str, float]:
-    """Return ratios of errors when the district opens, everywhere and in it, and where the past is a mirror image."""
-    found: dict[str, list[float]] = {"the district opens": [], "in the district": [], "a mirrored past": []}
+    """Return ratios of errors where a district opens or closes, everywhere and in it, and of a past turned round."""
+    found: dict[str, list[float]] = {}
     for draw in range(arguments.draws):
-        drawn = [_draw(series, window, draw, which) for which, window in enumerate(windows[: _OPENS + 1])]
-        past, now = drawn[:-1], drawn[-1]
-        there = _queries(now.window, 1, now.window.truth * district(_CELLS))
-        mirrored = [Drawn(of.window, of.plan, of.noisy[:, :, ::-1]) for of in past]
-        alone, usual, other = (
-            _release(now, of, there).errors for of in (None, _remember(past, now), _remember(mirrored, now))
-        )
-        for name, errors, kind in zip(found, (usual, usual, other), ("one", "there", "one"), strict=True):
-            found[name].append(errors[kind] / alone[kind])
+        drawn = [_draw(series, window, draw, which) for which, window in enumerate(windows)]
+        opens, last = drawn[: _OPENS + 1], drawn[-1].window
+        closed = Window(last.grid, last.truth * ~district(_CELLS))
+        closes = [*drawn[:-1], _draw(series, closed, draw, len(windows) - 1)]
+        turned = [*(Drawn(of.window, of.plan, of.noisy[:, :, ::-1]) for of in opens[:-1]), opens[-1]]
+        for name, (*past, now), there in (
+            ("a district opens", opens, opens[-1].window.truth),
+            ("a district closes", closes, last.truth),
+            ("a mirrored past", turned, None),
+        ):
+            at = None if there is None else _queries(now.window, 1, there * district(_CELLS))
+            alone, knowing = (_release(now, of, at).errors for of in (None, _remember(past, now)))
+            found.setdefault(name, []).append(knowing["one"] / alone["one"])
+            if at is not None:
+                found.setdefault(f"{name}, in it", []).append(knowing["there"] / alone["there"])
+    for name, ratios in found.items():
+        print(f"  {name}: {' '.join(f'{ratio:.3f}' for ratio in ratios)}, by draw", flush=True)
     return {name: float(np.mean(of)) for name, of in found.items()}
 
 

@@ -24,6 +24,7 @@ class ExitCode(IntEnum):
     NOT_RIGHT = 6  # what was looked at, by `vdr audit` or `vdr check`
     CONTRADICTION = 7  # in what is stored: somebody has to look before anything goes on
     INTERRUPTED = 130  # as shells expect after Ctrl-C
+    UNREAD = 141  # as they expect where whoever read the output has left
 
 
 class VdrError(Exception):

@@ -1,6 +1,8 @@
 """Whoever sits at a terminal is asked; where nobody does, nothing waits for an answer."""
 
 import io
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +13,7 @@ import pytest
 from tests.cli.test_app import call
 from tests.conftest import ROOT
 from vdr_spark.cli.console import ask_to_go_on, run
-from vdr_spark.errors import Declined
+from vdr_spark.errors import Declined, ExitCode
 
 
 class Terminal(io.StringIO):
@@ -89,3 +91,14 @@ def test_a_command_that_draws_noise_asks_unless_it_is_told_not_to(
     assert call(command, str(ROOT / "conf/demo.yaml"), *options) == 2
     (confirm,) = made
     assert confirm() is not asks
+
+
+def test_a_reader_who_leaves_ends_the_command_with_a_code_and_no_trace() -> None:
+    """As in `vdr explain CONF | head -1`."""
+    command = "console.print('a line' * 100_000), print('never reached')"
+    script = f"import sys; from vdr_spark.cli.console import console, run; sys.exit(run(lambda _: ({command}), []))"
+    nobody, stdout = os.pipe()
+    os.close(nobody)
+    with os.fdopen(stdout, "wb") as pipe:
+        ended = subprocess.run([sys.executable, "-c", script], stdout=pipe, stderr=subprocess.PIPE, check=False)
+    assert (ended.returncode, ended.stderr) == (ExitCode.UNREAD, b"")

@@ -68,3 +68,12 @@ def test_bad_files_are_refused_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "bad.parquet").write_text("no Parquet")
     with pytest.raises(InvalidInput, match="cannot be read as pings"):
         read_pings(tmp_path / "bad.parquet", grid, "none")
+
+
+def test_the_last_slices_are_what_they_are_in_the_whole(few: Data, city: Data) -> None:
+    last = few.last(1)
+    assert (last.grid.start, last.grid.slices) == (few.grid.slice_start(1), 1)
+    np.testing.assert_array_equal(last.truth, few.truth[1:])
+    assert last.users is not None
+    assert last.users.tolist() == [1]
+    np.testing.assert_array_equal(city.last(3).truth, city.truth[-3:])

@@ -34,6 +34,19 @@ def test_a_split_adds_up(city: Data) -> None:
     assert found.about["pings"] == len(city.cells) > found.about["kept"]
 
 
+@pytest.mark.training
+def test_days_out_of_sample_are_judged_beside_the_same_days_in_sample(city: Data) -> None:
+    network = {"denoise.vqvae.epochs": 1, "denoise.vqvae.channels": 8, "denoise.vqvae.crop_size": 24}
+    days = {"judged_days": 1, "learn_days": 1}
+    found = POINTS["out_of_sample"](ask(city, {}, method="vqvae", **days, **network))
+    assert [row["sample"] for row in found.rows] == ["out of sample", "in sample"]
+    assert found.rows[0]["rmse"] != found.rows[1]["rmse"]
+    with pytest.raises(InvalidConfig, match="method: what is trained on other slices must be one of vqvae, vae"):
+        POINTS["out_of_sample"](ask(city, {}, method="ridge", **days))
+    with pytest.raises(InvalidConfig, match="learn_days must be at least judged_days"):
+        POINTS["out_of_sample"](ask(city, {}, method="vqvae", **days | {"learn_days": 2}))
+
+
 def test_brute_force_is_at_least_as_good_as_any_rule(city: Data) -> None:
     rules = ["none", "ratio", "gamma", "least squared error"]
     found = POINTS["refinement"](ask(city, {"rules": rules, "concentrations": [5e-5, 1e-2]}))

@@ -25,7 +25,20 @@ from vdr_spark.progress import Update
 from vdr_spark.storage.free_space import explain_full_disk
 
 logger = logging.getLogger(__name__)
-console = Console(highlight=False, soft_wrap=True)
+
+
+class _Output(Console):
+    """Standard output, which may be closed before the end, as by `| head`."""
+
+    def on_broken_pipe(self) -> None:
+        """End with a code that says so: what was done is done, and the same command takes up the rest."""
+        try:
+            super().on_broken_pipe()  # lets what is still to be flushed go nowhere
+        except SystemExit:
+            raise SystemExit(ExitCode.UNREAD) from None
+
+
+console = _Output(highlight=False, soft_wrap=True)
 
 
 class ConsoleProgress:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from vdr_spark.denoise.estimation.reconcile import Denoised, Twins, reconcile, r
 from vdr_spark.denoise.estimation.risk import Estimate
 from vdr_spark.denoise.estimation.sum_risk import SumRisks, judge_sums
 from vdr_spark.denoise.launcher import Launcher
+from vdr_spark.denoise.past.belief import fall_back
 from vdr_spark.denoise.past.choice import pays
 from vdr_spark.denoise.past.evidence import PastEvidence
 from vdr_spark.denoise.past.window import PastWindow, gather_past
@@ -96,9 +97,9 @@ def denoise_tensor(
     models that can use it are tried with it too, and join the choice where their prior is surely better for it.
     """
     task = Task(noisy, noise, slices_per_day, settings, folder, progress, launcher, kept)
-    candidates = _try_models(settings.models, task)
+    candidates = _try_models(settings.models, task, {})
     if past is not None:
-        candidates += _try_with_past(candidates, replace(task, past=past))
+        candidates += _try_with_past(candidates, replace(task, past=past, alone=task))
     if not settings.uses_fusion:
         best = min(candidates, key=lambda of: of.accuracy.busy_error)
         errors = {of.name: of.accuracy.busy_error for of in candidates}
@@ -125,7 +126,7 @@ def _choose_by_sums(
     """Fuse and reconcile every candidate, and return the best, its tensor and errors, and the overall error of each."""
     perturbed = perturb(task.noisy, task.noise)
     # One for all: models share what they make of it. The past stays as it is, since its noise is none of this window's.
-    again = {id(of): of.over(perturbed.noisy, perturbed.noise) for of in (candidate.task for candidate in candidates)}
+    again = _over(perturbed, [candidate.task for candidate in candidates])
     best: tuple[_Candidate, Tensor, SumErrors | None] | None = None
     errors: dict[str, float] = {}
     for candidate in candidates:
@@ -141,6 +142,17 @@ def _choose_by_sums(
             best = candidate, *found
     assert best is not None
     return *best, errors
+
+
+def _over(perturbed: Perturbed, tasks: Sequence[Task]) -> dict[int, Task]:
+    """Return every task over the perturbed counts, by the identity of the task."""
+    found: dict[int, Task] = {}
+    for task in tasks:
+        if id(task) not in found:
+            again = task.over(perturbed.noisy, perturbed.noise)
+            alone = task.alone and found.get(id(task.alone))
+            found[id(task)] = replace(again, alone=alone) if alone else again
+    return found
 
 
 def _fuse_and_reconcile(
@@ -188,24 +200,40 @@ class _Candidate:
         return self.model if self.task.past is None else f"{self.model}, with the past"
 
 
-def _try_models(models: Sequence[str], task: Task) -> list[_Candidate]:
-    candidates = [_try_model(model, task) for model in models]
+def _try_models(models: Sequence[str], task: Task, alone: Mapping[str, Prior]) -> list[_Candidate]:
+    candidates = [_try_model(model, task, alone.get(model)) for model in models]
     task.forget()  # what the models shared: other tensors take their place
     return candidates
 
 
 def _try_with_past(alone: Sequence[_Candidate], task: Task) -> list[_Candidate]:
     """Return the models that are surely better for knowing the past."""
-    before = {candidate.model: candidate.prior.mean for candidate in alone if candidate.model in WITH_PAST}
-    candidates = _try_models(list(before), task)
-    return [of for of in candidates if pays(before[of.model], of.prior.mean, task.noisy, task.noise)]
+    before = {candidate.model: candidate.prior for candidate in alone if candidate.model in WITH_PAST}
+    candidates = _try_models(list(before), task, before)
+    return [of for of in candidates if pays(before[of.model].mean, of.prior.mean, task.noisy, task.noise)]
 
 
-def _try_model(model: str, task: Task) -> _Candidate:
+def _believing(prior: Prior, alone: Prior, task: Task) -> Prior:
+    """Return a prior that knows the past, where that may be believed; elsewhere it is the one without."""
+
+    def together(alone: Slices, prior: Slices, task: Task) -> Slices:
+        assert task.past is not None
+        return fall_back(alone, prior, task.past, task.noisy, task.noise)
+
+    def again(task: Task) -> Slices:
+        assert task.alone is not None
+        return together(alone.again(task.alone), prior.again(task), task)
+
+    return replace(prior, mean=together(alone.mean, prior.mean, task), again=again)
+
+
+def _try_model(model: str, task: Task, alone: Prior | None) -> _Candidate:
     noisy, noise = task.noisy, task.noise
     if model == "identity":
         return _Candidate(model, task, Prior(noisy, {}, lambda task: task.noisy), None, Accuracy.of_noise(noise))
     prior = PRIORS[model](task)
+    if alone is not None:
+        prior = _believing(prior, alone, task)
     fusion = Fusion.fit(prior.mean, noisy, noise) if task.settings.fusion else None
     with task.progress.task(f"denoise: estimate the error of {model}", None):
         accuracy = estimate_accuracy(

@@ -21,6 +21,7 @@ NAMES = {
     "method": "method",
     "part": "what is in it",
     "learn_days": "days that the denoiser learns from",
+    "sample": "what the network learnt from",
     "data.slices": "slices of the period",
     "data.share": "share of the users",
     "data.sigma_cells": "sigma of the Gaussians, cells",

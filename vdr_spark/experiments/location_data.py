@@ -120,6 +120,14 @@ class Data:
             raise InvalidInput(f"a share of {share:g} of the users leaves no ping; take a larger one, or more pings")
         return Data(self.grid, self.cells[stays], self.users[stays])
 
+    def last(self, slices: int) -> Data:
+        """Return the pings of the last so many slices."""
+        first = self.grid.slices - slices
+        grid = replace(self.grid, start=self.grid.slice_start(first), slices=slices)
+        cells = self.cells - (self.grid.size - grid.size)
+        later = cells >= 0
+        return Data(grid, cells[later], None if self.users is None else self.users[later])
+
     def kept(self, bound: int, bounding: str, draw: int) -> NDArray[np.float32]:
         """The counts that get noise: every ping, or of every user at most k, or with weights by a sum or a norm.
 

@@ -22,6 +22,7 @@ from vdr_spark.experiments.draws import (
     sample_noise,
 )
 from vdr_spark.experiments.measures import Row, Truth, measure
+from vdr_spark.experiments.out_of_sample import release_last_slices
 from vdr_spark.experiments.places import Place
 from vdr_spark.refine import choose_refinement
 from vdr_spark.storage.tensor_file import Tensor
@@ -95,6 +96,20 @@ def release_point(question: Question) -> Found:
     setting = question.setting
     released = release_arrays(question.truth.data, setting, question.draw, learn)
     return Found(question.measure(released), _describe(question, setting), _panels(question, setting, released))
+
+
+def out_of_sample_point(question: Question) -> Found:
+    """Judge the last `judged_days` by a network that learnt from the days before, and by one that learnt from them."""
+    data, setting = question.truth.data, question.setting
+    days = (question.settings[name] for name in ("judged_days", "learn_days"))
+    judged, learn = (round(of * data.grid.slices_per_day) for of in days)
+    later = replace(question, truth=Truth(data.last(judged)))
+    rows = [
+        row | {"sample": sample}
+        for sample, released in release_last_slices(data, setting, question.draw, judged, learn)
+        for row in later.measure(released)
+    ]
+    return Found(rows, _describe(question, setting))
 
 
 def split_point(question: Question) -> Found:
@@ -194,6 +209,7 @@ def _panels(question: Question, setting: Setting, released: Tensor) -> dict[str,
 
 POINTS: dict[str, Callable[[Question], Found]] = {
     "release": release_point,
+    "out_of_sample": out_of_sample_point,
     "split": split_point,
     "refinement": refinement_point,
 }

@@ -59,7 +59,9 @@ class Experiment(Section):
 
     title: str = Field(description="what the picture is called")
     question: str = Field(description="what is to be seen, as a question")
-    point: Literal["release", "split", "refinement"] = Field(default="release", description="what a point does")
+    point: Literal["release", "out_of_sample", "split", "refinement"] = Field(
+        default="release", description="what a point does"
+    )
     measures: list[_Measure] = Field(default=["ranges"], min_length=1, description="what is measured")
     users_only: bool = Field(default=False, description="makes sense only where users are protected, not pings")
     draws: int = Field(default=3, ge=1, description="of the noise")

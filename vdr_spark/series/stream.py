@@ -45,7 +45,7 @@ def follow(spark: SparkSession, config: ReleaseConfig, release_due: Callable[[],
             "a stream must run where its driver is, and this session is one of Spark Connect; run vdr release CONF "
             "--until today by a schedule there"
         )
-    woken, problems = [], list[VdrError]()
+    woken, problems = [], list[BaseException]()
 
     def on_batch(_rows: DataFrame, number: int) -> None:
         woken.append(number)
@@ -54,6 +54,10 @@ def follow(spark: SparkSession, config: ReleaseConfig, release_due: Callable[[],
         except VdrError as problem:
             problems.append(problem)  # its sentence would be lost in Spark's
             raise
+        except SystemExit as end:
+            # As when whoever read the output has left. To Spark it would be no answer at all, which it waits for.
+            problems.append(end)
+            raise RuntimeError("the command has ended") from end
 
     _read_to_the_end(_open(spark, config), config, on_batch, problems)
     if not woken:
@@ -64,7 +68,7 @@ def _read_to_the_end(
     stream: DataFrame,
     config: ReleaseConfig,
     on_batch: Callable[[DataFrame, int], None],
-    problems: list[VdrError],
+    problems: list[BaseException],
 ) -> None:
     assert config.series is not None
     checkpoint = make_plan(config).output.series(str(config.series.name)).checkpoint
@@ -76,6 +80,8 @@ def _read_to_the_end(
         if problems:
             raise problems[0] from None
         raise
+    finally:
+        query.stop()
 
 
 def _open(spark: SparkSession, config: ReleaseConfig) -> DataFrame:

@@ -17,9 +17,10 @@ import numpy as np
 
 from vdr_spark.arrays import Floats, Image, Slices
 from vdr_spark.denoise.estimation.fusion import Fusion
+from vdr_spark.denoise.past.belief import Belief
 from vdr_spark.denoise.past.evidence import PastEvidence
 from vdr_spark.denoise.priors.rates import rates_prior
-from vdr_spark.denoise.priors.regression import Regression
+from vdr_spark.denoise.priors.regression import FeaturesOf, Regression
 from vdr_spark.denoise.statistics.activity import estimate_activity
 from vdr_spark.denoise.statistics.folds import NUMBER, Folds
 from vdr_spark.denoise.statistics.local_mean import (
@@ -83,6 +84,8 @@ class Features:
         day = round(slices_per_day)
         self._steps = (1, day) if 1 < day <= len(noisy) / 2 and slices_per_day == day else (1,)
         self._rates = rates_prior(noisy, self._others, noise, progress)
+        is_lone = len(noisy) == 1
+        self._belief = None if past is None or is_lone else Belief(past, noisy, self._others, noise.variance)
         self.expected = self._predict_from_others(progress)
         """What the other slices together make of every cell. (T, M, M)"""
         self._fusion = Fusion.fit(self.expected, noisy, noise)
@@ -97,15 +100,26 @@ class Features:
         others, others_noise = self._other_slices(t)
         own, own_noise = self._own_slice(t)
         others = np.concatenate([others, self.expected[t][None]])
-        return SliceFeatures(others, own, np.append(others_noise, others_noise[0]), own_noise)  # as noisy as the rates
+        others_noise = np.append(others_noise, others_noise[0])  # as noisy as the rates
+        if self._past is not None:
+            past, past_noise = self._past_features(t)
+            others, others_noise = np.concatenate([others, past]), np.append(others_noise, past_noise)
+        return SliceFeatures(others, own, others_noise, own_noise)
 
     def _predict_from_others(self, progress: Progress) -> Slices:
         """Predict by a regression of its own: the cells around are judged by how far they are from that. (T, M, M)"""
         if len(self._noisy) == 1:
             return self._rates
+        self._alone = self._regress(lambda t: self._other_slices(t)[0], self._rates, progress)
+        if self._past is None:
+            return self._alone
+        return self._regress(lambda t: self._past_features(t)[0], self._alone, progress)
+
+    def _regress(self, features_of: FeaturesOf, before: Slices, progress: Progress) -> Slices:
+        """Return what is expected before and by a regression on such features. (T, M, M)"""
         regression = Regression.fit(
-            lambda t: self._other_slices(t)[0],
-            self._rates,
+            features_of,
+            before,
             self._noisy,
             self._noise.variance,
             self.training_slices,
@@ -113,8 +127,8 @@ class Features:
             progress,
         )
         expected = np.empty_like(self._noisy)
-        for t, rates in enumerate(self._rates):
-            expected[t] = regression.predict(t, self._other_slices(t)[0], rates)
+        for t, of in enumerate(before):
+            expected[t] = regression.predict(t, features_of(t), of)
         return expected
 
     def _other_slices(self, t: int) -> tuple[Image, Floats]:
@@ -129,11 +143,19 @@ class Features:
             for step in self._steps:
                 near = self._near(t, step)
                 features += [(local_mean(near, width), 0.5 * remaining_variance(width)) for width in _NEAR_WIDTHS]
-        if self._past is not None:
-            unit = max(self._noise.variance, 1e-12)
-            guesses = self._past.guesses(t, self._others, self._noise.variance)
-            features += [(guess, variance / unit) for guess, variance in guesses]
         return self._stack(features)
+
+    def _past_features(self, t: int) -> tuple[Image, Floats]:
+        """Return how far the past is from what the window expects, where it may be believed. (C, M, M), (C,)
+
+        Of a slice that is alone they are the past's guesses themselves: the window expects nothing of its cells.
+        """
+        assert self._past is not None
+        guesses, unit = self._past.guesses(t, float(self._others.activity[t])), max(self._noise.variance, 1e-12)
+        if self._belief is not None:
+            belief, alone = self._belief.of(t), self._alone[t]
+            guesses = [(belief * (guess - alone), variance) for guess, variance in guesses]
+        return self._stack([(guess, variance / unit) for guess, variance in guesses])
 
     def _own_slice(self, t: int) -> tuple[Image, Floats]:
         """Return features from the cells around in slice t, and the deviation of the noise in each. (C, M, M), (C,)"""

@@ -37,6 +37,7 @@ class Task:
     launcher: Launcher | None = None  # of training processes, where there may be several
     kept: KeptModels | None = None  # networks of earlier windows, where there are windows
     past: PastEvidence | None = None  # what earlier windows say
+    alone: Task | None = None  # the same without the past, where there is one
 
     def name_of(self, model: str) -> str:
         """Return under which name a model keeps its training: one that sees earlier windows is another one."""
@@ -63,7 +64,7 @@ class Task:
 
     def over(self, noisy: Slices, noise: Noise) -> Task:
         """Return the same task over other noisy counts, which hold other noise."""
-        return replace(self, noisy=noisy, noise=noise)
+        return replace(self, noisy=noisy, noise=noise, alone=self.alone and self.alone.over(noisy, noise))
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from vdr_spark.errors import InvalidConfig
 from vdr_spark.experiments.draws import Released
 from vdr_spark.experiments.location_data import Data
 from vdr_spark.experiments.measures import MEASURES, Truth, measure
+from vdr_spark.sum_errors import deviation_by_chance, widen_by_clumps
 
 
 def test_the_truth_is_off_by_nothing(city: Data) -> None:
@@ -54,3 +55,13 @@ def test_with_error_bars_hot_spots_are_also_searched_by_probability(city: Data) 
     rows = MEASURES["hotspots"](Truth(city), bars, {"densities": [10]})
     assert [row["searched_by"] for row in rows] == ["count", "probability"]
     assert rows[1]["distance"] < 0.1
+
+
+def test_hot_spots_by_probability_know_of_clumps_and_of_pings(city: Data) -> None:
+    counts = (city.truth + city.truth.mean()) / 2
+    wide = np.sqrt(widen_by_clumps(20.0, counts)).astype(np.float32)
+    row = MEASURES["hotspots"](Truth(city), Released(counts, wide, clump=20.0), {"densities": [20]})[1]
+    workload, chance = Truth(city).hotspots(20), deviation_by_chance(wide, counts, 20.0)
+    assert row["distance"] == workload.by_probability(counts, chance, at_pings=True).distance
+    assert row["distance"] != workload.by_probability(counts, chance, at_pings=False).distance
+    assert row["distance"] != workload.by_probability(counts, wide, at_pings=True).distance

@@ -28,9 +28,9 @@ from vdr_spark.evaluate.paper import DENSITIES, HotspotErrors, HotspotWorkload, 
 from vdr_spark.experiments.draws import Setting, denoise_and_refine, kept_of, make_noisy, plan_release
 from vdr_spark.experiments.location_data import PRESETS, Data, generate_pings, read_pings
 
-Draw = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]
+Draw = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32], NDArray[np.float64]]
 WAYS = ("noisy, scaled", "released count", "by probability", "by probability, at pings")
-_LAYERS = ("noisy", "counts", "deviation")
+_LAYERS = ("noisy", "counts", "deviation", "clump")
 
 
 def main() -> None:
@@ -76,20 +76,22 @@ def _arguments() -> argparse.Namespace:
 
 
 def _draw(arguments: argparse.Namespace, data: Data, number: int) -> Draw:
-    """Return the noisy tensor, scaled to N, released counts and error bars of one draw, (T, M, M) each."""
+    """Return the noisy tensor, scaled to N, counts and error bars of one draw, (T, M, M) each, and a cell's clump."""
     stem = f"{arguments.preset}-{arguments.epsilon}-{number}"
     paths = [arguments.keep / f"{stem}-{layer}.npy" for layer in _LAYERS] if arguments.keep else []
     if paths and all(path.exists() for path in paths):
-        noisy, counts, deviation = (np.load(path) for path in paths)
-        return noisy, counts, deviation
+        noisy, counts, deviation, clump = (np.load(path) for path in paths)
+        return noisy, counts, deviation, clump
     preset = PRESETS[arguments.preset]
     are_users, k = preset.users != "none", arguments.k or preset.k
     setting = Setting(arguments.method, arguments.epsilon, k, are_users=are_users, roam=preset.roam)
     plan = plan_release(setting, data.grid, len(data.cells))
     noisy = make_noisy(data, plan, number)
-    released, _ = denoise_and_refine(noisy, plan)
+    released, errors = denoise_and_refine(noisy, plan)
     assert released.deviation is not None
-    draw = noisy * np.float32(plan.total_pings / kept_of(noisy, plan)), released.counts, released.deviation
+    assert errors is not None
+    scaled = noisy * np.float32(plan.total_pings / kept_of(noisy, plan))
+    draw = scaled, released.counts, released.deviation, np.array(errors.clump_of_cell)
     for path, layer in zip(paths, draw, strict=False):
         np.save(path, layer)
     return draw
@@ -97,14 +99,14 @@ def _draw(arguments: argparse.Namespace, data: Data, number: int) -> Draw:
 
 def _measure(workloads: dict[int, HotspotWorkload], draw: Draw) -> dict[str, dict[str, dict[str, float]]]:
     """Return the errors of hot spots by density and way."""
-    noisy, counts, deviation = draw
+    noisy, counts, deviation, clump = draw
     found = {}
     for density, workload in workloads.items():
         errors: list[HotspotErrors] = [
             workload.by_threshold(noisy),
             workload.by_threshold(counts),
-            workload.by_probability(counts, deviation),
-            workload.by_probability(counts, deviation, at_pings=True),
+            workload.by_probability(counts, deviation, float(clump), at_pings=False),
+            workload.by_probability(counts, deviation, float(clump), at_pings=True),
         ]
         found[str(density)] = {way: of.as_dict() for way, of in zip(WAYS, errors, strict=True)}
     return found

@@ -7,7 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vdr_spark.sum_errors import Spread, SumErrors, Total, Users, missing_together
+from vdr_spark.rounding import round_counts, round_deviations
+from vdr_spark.sum_errors import (
+    CLUMP_BY_CHANCE,
+    Spread,
+    SumErrors,
+    Total,
+    Users,
+    deviation_by_chance,
+    missing_together,
+    widen_by_clumps,
+)
 
 SPREADS = (Spread(1, 1, 0.01), Spread(4, 1, 0.04), Spread(1, 9, 0.1), Spread(4, 9, 0.4))
 ERRORS = SumErrors(5.0, SPREADS)
@@ -130,3 +140,23 @@ def test_without_noise_there_is_no_error() -> None:
 
 def test_it_survives_json() -> None:
     assert SumErrors.from_notes(json.loads(json.dumps(ERRORS.as_notes()))) == ERRORS
+
+
+def test_by_chance_is_what_the_error_bar_was_before_it_was_widened_and_a_part_of_a_clump() -> None:
+    rng = np.random.default_rng(1)
+    counts = rng.gamma(0.5, 8.0, (3, 40, 40)).astype(np.float32)
+    own, clump = np.sqrt(counts) + 0.1, 20.0
+    told = round_deviations(np.sqrt(own**2 + widen_by_clumps(np.float32(clump), counts)))  # as tables have it
+    found = deviation_by_chance(told, round_counts(counts), clump)
+    expected = np.sqrt(own**2 + CLUMP_BY_CHANCE * clump * counts)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found[counts > 0.1], expected[counts > 0.1], rtol=0.4)
+    assert np.median(found / expected) == pytest.approx(1, abs=0.01)
+    assert np.median(told / found) > 3  # what the error bar allows for is most of it
+
+
+def test_without_clumps_the_error_bar_is_by_chance() -> None:
+    bars = np.array([[[3.0, 0.5]]], dtype=np.float32)
+    np.testing.assert_array_equal(deviation_by_chance(bars, np.array([[[9.0, -1.0]]], dtype=np.float32), 0.0), bars)
+    below_zero = deviation_by_chance(bars, np.full((1, 1, 2), -1, dtype=np.float32), 20.0)
+    np.testing.assert_allclose(below_zero, bars)

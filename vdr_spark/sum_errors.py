@@ -20,6 +20,10 @@ N / n gives what is missing back to all places alike, not to where that person g
 missing together, in clumps (`missing_together`). Were the clumps of one size c and came by chance, a count of S would
 vary by c S. But people ask where pings are, and at a ping there is one clump more than by chance: c^2, as soon as S is
 more than the fiftieth part of a clump.
+
+That is what an error bar must cover, and not what is likely of a cell: where nobody asks because of a ping, the clump
+more is not there, and clumps of one cell are smaller than the largest among places. `deviation_by_chance` is a cell's
+deviation for questions that need the likely, such as which cells reach a density.
 """
 
 from __future__ import annotations
@@ -30,7 +34,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from vdr_spark.arrays import Floats, Slices
+from vdr_spark.arrays import Floats, Image, Slices
 
 _Array = TypeVar("_Array", Floats, Slices)
 
@@ -44,6 +48,8 @@ _CLUMPS: dict[Users, tuple[tuple[float, float], ...]] = {
 }
 _CLUMPS_IN_TIME = 0.8  # a clump shrinks with this power of the share of the slices: people come again
 AT_A_PING = 50.0  # a place with one part in so many of a clump is asked about because there is one
+CLUMP_BY_CHANCE = 0.4
+"""The part of a clump by which counts of single cells vary by chance; chosen on generated cities (docs/hotspots.md)."""
 AS_GOOD_AS_NONE = 1e-30  # as good as no clump, where logarithms are taken
 
 
@@ -68,6 +74,22 @@ def widen_by_clumps(clump: _Array | float, counts: _Array) -> _Array:
     positive = np.maximum(counts, 0)
     widened: _Array = clump * positive * (1 + clump / (positive + clump / AT_A_PING + AS_GOOD_AS_NONE))
     return widened
+
+
+def deviation_by_chance(deviation: Slices, counts: Slices, clump: float) -> Slices:
+    """Return error bars of cells without what they allow for being asked about because of a ping. (T, M, M) each
+
+    What `widen_by_clumps` added to the variance is taken off, and the part of it that comes by chance put back.
+    """
+    narrow = (_narrow_to_chance(of, here, clump) for of, here in zip(deviation, counts, strict=True))
+    return deviation if clump == 0 else np.stack(list(narrow))
+
+
+def _narrow_to_chance(deviation: Image, counts: Image, clump: float) -> Image:
+    added: Image = widen_by_clumps(clump, counts)
+    by_chance = CLUMP_BY_CHANCE * clump * np.maximum(counts, 0)
+    narrow: Image = np.sqrt(np.maximum(deviation**2 - added, 0) + by_chance)
+    return narrow
 
 
 @dataclass(frozen=True)

@@ -150,6 +150,9 @@ def test_a_density_is_searched_for_in_all_slices_and_its_probability_told(
         (["--extent", "100"], "--extent must come with --density"),
         (["--density", "10", "--within", "100"], "--density must not come with --threshold or --within"),
         (["--density", "10", "--threshold", "10"], "--density must not come with --threshold or --within"),
+        (["--at-ping"], "--at-ping and --least-probability must come with --density"),
+        (["--least-probability", "0.5"], "--at-ping and --least-probability must come with --density"),
+        (["--density", "10", "--at-ping", "--least-probability", "1"], "least_probability must be at least 0"),
         (["--density", "1e9"], "density must be one that a cell within 5.0 km may reach"),
     ],
 )

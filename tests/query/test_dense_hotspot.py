@@ -1,3 +1,4 @@
+import math
 from datetime import UTC, datetime
 
 import numpy as np
@@ -7,6 +8,7 @@ from vdr_spark.errors import InvalidQuery
 from vdr_spark.grid import METRES_PER_DEGREE
 from vdr_spark.query import nearest_dense_hotspot, nearest_dense_hotspots
 from vdr_spark.query.posterior import Posterior
+from vdr_spark.sum_errors import CLUMP_BY_CHANCE, Spread, SumErrors, widen_by_clumps
 
 CELL = METRES_PER_DEGREE / 5  # metres, of a 5 x 5 grid over a degree at the equator
 FAR = 1e6
@@ -81,17 +83,57 @@ def test_says_the_answer_in_a_sentence(make_release) -> None:
     )
 
 
+def test_an_unlikely_cell_is_told_with_what_is_likely_of_all_that_are_as_near(make_release) -> None:
+    counts, deviation = np.full((4, 5, 5), 4.0), np.full((4, 5, 5), 4.0)
+    found = nearest_dense_hotspot(make_release(counts, deviation=deviation), 0.5, 0.5, 1, 12, extent_m=FAR)
+    assert found.probability < 0.1 < found.probability_within
+    said = (100 * found.probability, 100 * found.probability_within)
+    assert found.sentence().endswith(
+        "which it reaches with a probability of {:.0f} %; that some cell as near does has {:.0f} %.".format(*said)
+    )
+
+
+def test_what_error_bars_allow_for_asking_at_a_ping_makes_no_hot_spot(make_release) -> None:
+    clumps = SumErrors(1.0, (Spread(1, 1, 0.1, clump=20.0),))
+    counts, own = np.full((4, 5, 5), 3.0), 2.0
+    told = np.sqrt(own**2 + widen_by_clumps(20.0, counts))
+    release = make_release(counts, deviation=told, sum_errors=clumps)
+    chance = math.sqrt(own**2 + CLUMP_BY_CHANCE * 20 * 3)
+    one = nearest_dense_hotspot(release, 0.5, 0.5, 1, 20, extent_m=FAR)
+    posterior = Posterior.of(np.array([3.0]), np.array([chance]))
+    assert one.deviation == pytest.approx(told[0, 0, 0])
+    assert one.probability == pytest.approx(posterior.reaches(20)[0], abs=0.003)
+    many = nearest_dense_hotspots(release, np.array([[1, 2, 2]]), 20, extent_m=FAR)
+    assert many.probability[0] == pytest.approx(one.probability, abs=1e-6)
+    here = nearest_dense_hotspot(release, 0.5, 0.5, 1, 3, extent_m=FAR, at_ping=True)
+    assert here.distance_cells == 0
+    assert here.probability == pytest.approx(posterior.at_a_ping().reaches(3)[0], abs=0.001)
+
+
+def test_names_only_what_is_likely_enough(make_release) -> None:
+    counts, deviation = tensor(t0y0x1=12, t0y0x4=30), np.full((4, 5, 5), 0.01)
+    deviation[0, 0, 1] = 5
+    release = make_release(counts, deviation=deviation)
+    assert nearest_dense_hotspot(release, 0.1, 0.3, 0, 10, extent_m=FAR).column == 1
+    sure = nearest_dense_hotspot(release, 0.1, 0.3, 0, 10, extent_m=FAR, least_probability=0.9)
+    assert (sure.column, sure.probability) == (4, pytest.approx(1))
+    with pytest.raises(InvalidQuery, match=r"reach with a probability of 0.9, not 40.*lower the density or least_prob"):
+        nearest_dense_hotspot(release, 0.1, 0.3, 0, 40, extent_m=FAR, least_probability=0.9)
+
+
 @pytest.mark.parametrize(
-    ("density", "extent", "words"),
+    ("density", "extent", "least", "words"),
     [
-        (0.5, 100, "density must be at least one ping in a cell, not 0.5"),
-        (float("nan"), 100, "density must be"),
-        (10, -1, "extent must be a number of metres, not -1"),
+        (0.5, 100, 0, "density must be at least one ping in a cell, not 0.5"),
+        (float("nan"), 100, 0, "density must be"),
+        (10, -1, 0, "extent must be a number of metres, not -1"),
+        (10, 100, 1, "least_probability must be at least 0 and below 1, not 1"),
+        (10, 100, float("nan"), "least_probability must be"),
     ],
 )
-def test_refuses_what_means_nothing(make_release, density: float, extent: float, words: str) -> None:
+def test_refuses_what_means_nothing(make_release, density: float, extent: float, least: float, words: str) -> None:
     with pytest.raises(InvalidQuery, match=words):
-        nearest_dense_hotspot(make_release(tensor()), 0.1, 0.1, 0, density, extent)
+        nearest_dense_hotspot(make_release(tensor()), 0.1, 0.1, 0, density, extent, least_probability=least)
 
 
 def test_refuses_places_outside_the_grid(make_release) -> None:

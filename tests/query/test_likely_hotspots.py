@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from vdr_spark.query import likely_hotspots
-from vdr_spark.query.likely_hotspots import SHORTFALL_CELLS, choose_hotspots
+from vdr_spark.query.likely_hotspots import PINGS_PER_CELL, choose_hotspots
 from vdr_spark.query.nearest import find_nearest
 from vdr_spark.query.posterior import Posterior
 from vdr_spark.query.ruler import Ruler
@@ -10,7 +10,7 @@ from vdr_spark.query.ruler import Ruler
 SQUARE = Ruler(30.0, 30.0)
 
 
-def least_expected_error(counts, deviation, place, density, ruler, extent_m):
+def least_expected_error(counts, deviation, place, density, ruler, extent_m, least):
     """The least expected error over all cells and none, from every cell's probability and plain double loops."""
     cells = []
     for cell in np.ndindex(counts.shape):
@@ -18,7 +18,7 @@ def least_expected_error(counts, deviation, place, density, ruler, extent_m):
         metres = np.hypot(dy * ruler.height, dx * ruler.width)
         if metres <= extent_m:
             posterior = Posterior.of(np.array([counts[cell]]), np.array([deviation[cell]]))
-            figures = float(posterior.reaches(density)[0]), float(posterior.shortfall(density)[0]) / density
+            figures = float(posterior.reaches(density)[0]), float(posterior.shortfall(density)[0])
             cells.append((np.hypot(dt, metres / ruler.side), *figures, cell))
     cells.sort()
     reach = np.hypot(extent_m / ruler.side, len(counts) - 1)
@@ -27,23 +27,27 @@ def least_expected_error(counts, deviation, place, density, ruler, extent_m):
         nearest.append((distance, none * probability))
         none *= 1 - probability
     nearest.append((reach, none))
-    choices = [*((d, short, cell) for d, _, short, cell in cells), (reach, 1 - none, None)]
+    named = [(d, short, cell) for d, probability, short, cell in cells if probability >= least]
+    choices = [*named, (reach, density * (1 - none), None)]
     return min(
-        (sum(w * abs(d - other) for other, w in nearest) + SHORTFALL_CELLS * short, d, cell)
+        (sum(w * abs(d - other) for other, w in nearest) + short / PINGS_PER_CELL, d, cell)
         for d, short, cell in choices
     )
 
 
 @pytest.mark.parametrize("extent_m", [80.0, 500.0])
 @pytest.mark.parametrize("density", [8.0, 20.0])
-def test_chooses_what_a_search_of_every_cell_expects_to_be_least_wrong(extent_m: float, density: float) -> None:
+@pytest.mark.parametrize("least", [0.0, 0.4])
+def test_chooses_what_a_search_of_every_cell_expects_to_be_least_wrong(
+    extent_m: float, density: float, least: float
+) -> None:
     rng = np.random.default_rng(5)
     counts = rng.gamma(0.4, 4.0, size=(4, 11, 11))
     deviation = rng.uniform(0.3, 4.0, size=counts.shape)
     places = np.column_stack([rng.integers(size, size=6) for size in counts.shape])
-    found = choose_hotspots(counts, deviation, places, density, SQUARE, extent_m)
+    found = choose_hotspots(counts, deviation, places, density, SQUARE, extent_m, least=least)
     for number, place in enumerate(places):
-        _, distance, cell = least_expected_error(counts, deviation, place, density, SQUARE, extent_m)
+        _, distance, cell = least_expected_error(counts, deviation, place, density, SQUARE, extent_m, least)
         assert found.found[number] == (cell is not None)
         if cell is not None:
             assert found.distance[number] == pytest.approx(distance, abs=1e-5)
@@ -76,6 +80,18 @@ def test_many_that_are_unlikely_make_one_likely() -> None:
     assert probability < 0.06
     assert 1 < found.distance[0] < 5  # at 0.04 each, half of the chance lies within 16 cells
     assert found.within[0] == pytest.approx(1 - (1 - found.probability[0]) ** round_cells(found.distance[0]), abs=1e-6)
+
+
+def test_who_will_go_there_is_told_a_likely_one_however_far() -> None:
+    counts, deviation = np.full((1, 61, 61), 3.0), np.full((1, 61, 61), 3.0)
+    counts[0, 30, 56], deviation[0, 30, 56] = 14, 3  # beyond the ball of cells that are looked at first
+    place = np.array([[0, 30, 30]])
+    near = choose_hotspots(counts, deviation, place, 10, SQUARE, 5000.0)
+    assert near.probability[0] < 0.06
+    likely = choose_hotspots(counts, deviation, place, 10, SQUARE, 5000.0, least=0.5)
+    assert likely.cells.tolist() == [[0, 30, 56]]
+    assert likely.probability[0] > 0.8
+    assert not choose_hotspots(counts, deviation, place, 10, SQUARE, 5000.0, least=0.99).found.any()
 
 
 def round_cells(distance: float) -> int:

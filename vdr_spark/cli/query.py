@@ -26,6 +26,7 @@ from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import InvalidQuery
 from vdr_spark.grid import Box, Grid
 from vdr_spark.plan import make_plan
+from vdr_spark.query.dense_hotspot import EXTENT_M
 
 if TYPE_CHECKING:
     from vdr_spark.query import Answer
@@ -95,6 +96,12 @@ def hotspot_command(
     extent: Annotated[
         float | None, typer.Option(metavar="METRES", help="With --density: how far over ground. Default: 5000.")
     ] = None,
+    at_ping: Annotated[
+        bool, typer.Option("--at-ping", help="With --density: somebody who is there then asks, not a map.")
+    ] = False,
+    least_probability: Annotated[
+        float, typer.Option(metavar="P", help="With --density: name no cell that holds it with less. Default: any.")
+    ] = 0.0,
     region: RegionName = None,
     release_id: ReleaseId = None,
     withdrawn_too: WithdrawnToo = False,
@@ -103,6 +110,8 @@ def hotspot_command(
 ) -> None:
     """Find the nearest cell with at least so many pings, in the slice that holds a moment; with --density in any."""
     _check_hotspot_options(threshold, within, density, extent)
+    if density is None and (at_ping or least_probability):
+        raise InvalidQuery("--at-ping and --least-probability must come with --density; give it, or leave them out")
     config = open_config(conf, overrides)
     lat, lon = _place(_grid(config, region), at)
     asked = read_moment("--when", when)
@@ -111,8 +120,11 @@ def hotspot_command(
     if density is None:
         _print(release.nearest_hotspot(lat, lon, moment, threshold, within), release, as_json)
     else:
-        reach = () if extent is None else (extent,)
-        _print(release.nearest_dense_hotspot(lat, lon, moment, density, *reach), release, as_json)
+        reach = EXTENT_M if extent is None else extent
+        answer = release.nearest_dense_hotspot(
+            lat, lon, moment, density, reach, at_ping=at_ping, least_probability=least_probability
+        )
+        _print(answer, release, as_json)
 
 
 @app.command("forecast")

@@ -19,6 +19,7 @@ from vdr_spark.query.likely_hotspots import choose_hotspots
 from vdr_spark.query.nearest import NearestCells, find_nearest
 from vdr_spark.query.ruler import Ruler
 from vdr_spark.query.theta import shows_season, theta
+from vdr_spark.sum_errors import deviation_by_chance
 
 DENSITIES = (10, 20, 40)  # pings in a cell
 SIDES_M = ((30.0, 120.0), (120.0, 500.0), (500.0, 2000.0))  # the paper's, and larger ones, as planners ask
@@ -71,10 +72,15 @@ class HotspotWorkload:
         """Return the errors of the nearest cells whose estimated count reaches the density."""
         return self.score(find_nearest(estimate, self.places, self.density, self.ruler, _EXTENT_M))
 
-    def by_probability(self, counts: Slices, deviation: Slices, at_pings: bool = False) -> HotspotErrors:
-        """Return the errors of what a release with error bars answers."""
-        arguments = (self.places, self.density, self.ruler, _EXTENT_M, at_pings)
-        return self.score(choose_hotspots(counts, deviation, *arguments))
+    def by_probability(
+        self, counts: Slices, deviation: Slices, clump: float = 0.0, at_pings: bool = True
+    ) -> HotspotErrors:
+        """Return the errors of what a release with error bars answers, told that it is asked at pings, or not.
+
+        `clump` is that of a cell, by which the error bars were widened.
+        """
+        chance = deviation_by_chance(deviation, counts, clump)
+        return self.score(choose_hotspots(counts, chance, self.places, self.density, self.ruler, _EXTENT_M, at_pings))
 
     def score(self, found: NearestCells) -> HotspotErrors:
         """Return the errors of answers.
@@ -95,15 +101,18 @@ class HotspotWorkload:
 
 
 def hotspot_errors_by_density(
-    truth: Tensor, grid: Grid, noisy: Tensor, counts: Slices, deviation: Slices | None
+    truth: Tensor, grid: Grid, noisy: Tensor, counts: Slices, deviation: Slices | None, clump: float = 0.0
 ) -> dict[str, dict[str, HotspotErrors]]:
-    """Return the errors by density, then of noisy counts, of released ones and, with error bars, by probability."""
+    """Return the errors by density, then of noisy counts, of released ones and, with error bars, by probability.
+
+    `clump` is that of a cell, by which the error bars were widened.
+    """
     found = {}
     for density in DENSITIES:
         workload = HotspotWorkload.of(truth, grid, density)
         ways = {"noisy_scaled": workload.by_threshold(noisy), "refined": workload.by_threshold(counts)}
         if deviation is not None:
-            ways["by_probability"] = workload.by_probability(counts, deviation)
+            ways["by_probability"] = workload.by_probability(counts, deviation, clump)
         found[str(density)] = ways
     return found
 

@@ -81,9 +81,11 @@ def _ask_as_the_paper(
 ) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, HotspotErrors]], dict[str, float | None]]:
     """Return errors of range counts, of nearest hot spots and of forecasts."""
     refined = read_tensor(release.folder.refined, release.grid.cells_per_side)
+    errors = _read_sum_errors(release)
+    clump = 0.0 if errors is None else errors.clump_of_cell
     ranges = {name: range_errors(truth, tensor, release.grid) for name, tensor in versions.items()}
     hotspots = hotspot_errors_by_density(
-        truth, release.grid, versions["noisy_scaled"], refined.counts, refined.deviation
+        truth, release.grid, versions["noisy_scaled"], refined.counts, refined.deviation, clump
     )
     # A model is fitted to each of a hundred series, so not for every version.
     forecasts = {name: forecast_error(truth, versions[name]) for name in ("noisy_scaled", "refined")}
@@ -95,10 +97,13 @@ def _coverage(truth: Slices, release: ReleasePlan) -> dict[str, Coverage]:
     refined = read_tensor(release.folder.refined, release.grid.cells_per_side)
     if refined.deviation is None:
         return {}
-    notes = read_json(release.folder.refinement)["sum_errors"]
-    errors = None if notes is None else SumErrors.from_notes(notes)
-    bars = bars_of(refined.counts, refined.deviation, errors)
+    bars = bars_of(refined.counts, refined.deviation, _read_sum_errors(release))
     return measure_coverage(truth, refined.counts, bars, release.grid)
+
+
+def _read_sum_errors(release: ReleasePlan) -> SumErrors | None:
+    notes = read_json(release.folder.refinement)["sum_errors"]
+    return None if notes is None else SumErrors.from_notes(notes)
 
 
 def _versions(draws: Draws, release: ReleasePlan) -> dict[str, Slices]:

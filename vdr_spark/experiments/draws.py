@@ -42,6 +42,13 @@ SCALED = ("scaled_noisy", "gamma_noisy")  # the noisy tensor by floating point, 
 
 
 @dataclass(frozen=True)
+class Released(Tensor):
+    """What is released; its error bars were widened by clumps of this size."""
+
+    clump: float = 0.0  # released pings
+
+
+@dataclass(frozen=True)
 class Setting:
     """How one release is made: everything but the pings and the noise.
 
@@ -194,7 +201,7 @@ def _factor(setting: Setting, found: Slices, total: float, scale: float) -> floa
     return gamma(kept, total, noise, setting.concentration) if setting.method == "gamma_noisy" else total / kept
 
 
-def release_arrays(data: Data, setting: Setting, draw: int, learn: int | None = None) -> Tensor:
+def release_arrays(data: Data, setting: Setting, draw: int, learn: int | None = None) -> Released:
     """Return what is released of known pings by one draw of the noise, by our release or by a published method.
 
     With `learn` the denoiser is shown the first so many slices alone, of the same noisy tensor.
@@ -205,10 +212,11 @@ def release_arrays(data: Data, setting: Setting, draw: int, learn: int | None = 
             raise InvalidConfig(
                 f"learn_days is for denoisers, and {setting.method} is a baseline; leave one of them out"
             )
-        return Tensor(run_baseline(setting, data.kept(setting.k, setting.bounding, draw), total, draw))
+        return Released(run_baseline(setting, data.kept(setting.k, setting.bounding, draw), total, draw))
     plan = plan_release(setting, data.grid, total)
     noisy = make_noisy(data, plan, draw)
     if learn is not None and learn < len(noisy):
         noisy, shown = noisy[:learn], int(data.truth[:learn].sum(dtype=np.float64))
         plan = plan_release(setting, replace(data.grid, slices=learn), shown)
-    return denoise_and_refine(noisy, plan)[0]
+    released, errors = denoise_and_refine(noisy, plan)
+    return Released(released.counts, released.deviation, clump=0.0 if errors is None else errors.clump_of_cell)

@@ -17,8 +17,8 @@ from vdr_spark.errors import InvalidConfig
 from vdr_spark.evaluate.metrics import cell_errors, relative_error, smoothing
 from vdr_spark.evaluate.paper import DENSITIES, HotspotWorkload, forecast_error
 from vdr_spark.evaluate.workloads import RangeQueries, range_queries
+from vdr_spark.experiments.draws import Released
 from vdr_spark.experiments.location_data import Data
-from vdr_spark.storage.tensor_file import Tensor
 
 Row = dict[str, Any]
 """What was asked, by name, and the figures found."""
@@ -68,7 +68,7 @@ class Truth:
         return self.data.grid.cell_metres[0]
 
 
-def measure_ranges(truth: Truth, released: Tensor, options: Mapping[str, Any]) -> list[Row]:
+def measure_ranges(truth: Truth, released: Released, options: Mapping[str, Any]) -> list[Row]:
     """Return the relative error of 5,000 squares at pings by their side, and by their length in time.
 
     Sides are `sides`, in cells, or `sides_m`, in metres and rounded to whole cells, one at least. `lengths` are
@@ -92,7 +92,7 @@ def _sides(truth: Truth, options: Mapping[str, Any]) -> dict[int | str, tuple[fl
     return {low if low == high else f"{low}-{high}": (low * truth.side_m, high * truth.side_m) for low, high in cells}
 
 
-def measure_cells(truth: Truth, released: Tensor, _options: Mapping[str, Any]) -> list[Row]:
+def measure_cells(truth: Truth, released: Released, _options: Mapping[str, Any]) -> list[Row]:
     """Return errors of single cells, anywhere and at 5,000 pings, and the ratio of the sums."""
     mae, rmse = cell_errors(truth.counts, released.counts)
     queries = truth.ranges(truth.side_m, truth.side_m, 1)
@@ -101,14 +101,17 @@ def measure_cells(truth: Truth, released: Tensor, _options: Mapping[str, Any]) -
     return [{"mae": mae, "mae_at_pings": at_pings, "rmse": rmse, "total_ratio": ratio}]
 
 
-def measure_hotspots(truth: Truth, released: Tensor, options: Mapping[str, Any]) -> list[Row]:
-    """Return distance and regret of nearest hot spots by density: by the count and, with error bars, by probability."""
+def measure_hotspots(truth: Truth, released: Released, options: Mapping[str, Any]) -> list[Row]:
+    """Return distance and regret of nearest hot spots by density: by the count and, with error bars, by probability.
+
+    By probability it is known that somebody asks at a ping, as the questions are.
+    """
     rows = []
     for density in options.get("densities", DENSITIES):
         workload = truth.hotspots(density)
         ways = {"count": workload.by_threshold(released.counts)}
         if released.deviation is not None and options.get("by_probability", True):
-            ways["probability"] = workload.by_probability(released.counts, released.deviation)
+            ways["probability"] = workload.by_probability(released.counts, released.deviation, released.clump)
         rows += [
             {"density": density, "searched_by": way, "distance": errors.distance, "regret": errors.regret}
             for way, errors in ways.items()
@@ -116,7 +119,7 @@ def measure_hotspots(truth: Truth, released: Tensor, options: Mapping[str, Any])
     return rows
 
 
-def measure_forecasts(truth: Truth, released: Tensor, options: Mapping[str, Any]) -> list[Row]:
+def measure_forecasts(truth: Truth, released: Released, options: Mapping[str, Any]) -> list[Row]:
     """Return the sMAPE of forecasts of the last 8 slices; with `where_possible` nothing where there is none."""
     smape = forecast_error(truth.counts, released.counts)
     if smape is None and options.get("where_possible"):
@@ -130,7 +133,7 @@ def measure_forecasts(truth: Truth, released: Tensor, options: Mapping[str, Any]
     return [{"smape": smape}]
 
 
-MEASURES: dict[str, Callable[[Truth, Tensor, Mapping[str, Any]], list[Row]]] = {
+MEASURES: dict[str, Callable[[Truth, Released, Mapping[str, Any]], list[Row]]] = {
     "ranges": measure_ranges,
     "cells": measure_cells,
     "hotspots": measure_hotspots,
@@ -139,6 +142,6 @@ MEASURES: dict[str, Callable[[Truth, Tensor, Mapping[str, Any]], list[Row]]] = {
 """Measures by name."""
 
 
-def measure(names: Sequence[str], truth: Truth, released: Tensor, options: Mapping[str, Any]) -> list[Row]:
+def measure(names: Sequence[str], truth: Truth, released: Released, options: Mapping[str, Any]) -> list[Row]:
     """Return the rows of several measures."""
     return [row | {"measure": name} for name in names for row in MEASURES[name](truth, released, options)]

@@ -13,6 +13,7 @@ from vdr_spark.arrays import Slices
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.evaluate.metrics import relative_error, smoothing
 from vdr_spark.experiments.draws import (
+    Released,
     Setting,
     denoise,
     kept_of,
@@ -25,7 +26,6 @@ from vdr_spark.experiments.measures import Row, Truth, measure
 from vdr_spark.experiments.out_of_sample import release_last_slices
 from vdr_spark.experiments.places import Place
 from vdr_spark.refine import choose_refinement
-from vdr_spark.storage.tensor_file import Tensor
 
 _OF_DENOISING = "denoise."
 _OF_THE_SWEEP = ("lambda", "learn_days", "judged_days")  # beside the fields of `Setting`
@@ -58,13 +58,13 @@ class Question:
         """The settings of the release."""
         return read_setting(self.settings, self.place, len(self.truth.data.cells))
 
-    def measure(self, released: Tensor) -> list[Row]:
+    def measure(self, released: Released) -> list[Row]:
         """Return how far a tensor is from the truth, in the slices that are judged."""
         judged = len(self.truth.counts)
         parts = (None if layer is None else layer[:judged] for layer in (released.counts, released.deviation))
         counts, deviation = parts
         assert counts is not None
-        return measure(self.measures, self.truth, Tensor(counts, deviation), self.options)
+        return measure(self.measures, self.truth, Released(counts, deviation, clump=released.clump), self.options)
 
 
 def read_setting(settings: Mapping[str, Any], place: Place, total: int) -> Setting:
@@ -127,7 +127,7 @@ def split_point(question: Question) -> Found:
         "noise alone": data.truth + noise,
         "sampling and noise": kept * scale + noise,
     }
-    rows = [row | {"part": part} for part, counts in parts.items() for row in question.measure(Tensor(counts))]
+    rows = [row | {"part": part} for part, counts in parts.items() for row in question.measure(Released(counts))]
     released = release_arrays(data, setting, question.draw)
     rows += [row | {"part": f"released ({setting.method})"} for row in question.measure(released)]
     return Found(rows, _describe(question, setting))
@@ -149,11 +149,12 @@ def refinement_point(question: Question) -> Found:
     for rule, concentration in _rules(question.options):
         if rule in ("none", "least relative error", "least squared error"):
             factor = _constant_factor(rule, question.truth, estimate.counts, total / kept)
-            refined = Tensor(estimate.counts * np.float32(factor))
+            refined = Released(estimate.counts * np.float32(factor))
         else:
             changed = replace(setting, refine=rule, concentration=concentration or setting.concentration)
             refinement = choose_refinement(plan_release(changed, data.grid, total), kept, total, estimate)
-            factor, refined = refinement.factor, refinement.apply(estimate)
+            scaled = refinement.apply(estimate)
+            factor, refined = refinement.factor, Released(scaled.counts, scaled.deviation)
         asked = {"rule": rule} | ({} if concentration is None else {"concentration": concentration})
         rows += [row | asked for row in question.measure(refined)]
         rows.append(asked | {"measure": "factor", "factor": factor * kept / total})
@@ -197,7 +198,7 @@ def _describe(question: Question, setting: Setting) -> dict[str, float]:
     }
 
 
-def _panels(question: Question, setting: Setting, released: Tensor) -> dict[str, Slices]:
+def _panels(question: Question, setting: Setting, released: Released) -> dict[str, Slices]:
     """Return the busiest slice, true, noisy (scaled to N) and denoised, of the first draw, where asked for."""
     if not question.options.get("picture") or question.draw > 0:
         return {}

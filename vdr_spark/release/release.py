@@ -158,14 +158,25 @@ class Release:
         return replace(answer, slice_start=answer.slice_start.astimezone(self.zone))
 
     def nearest_dense_hotspot(
-        self, lat: float, lon: float, moment: datetime | int, density: float, extent_m: float = EXTENT_M
+        self,
+        lat: float,
+        lon: float,
+        moment: datetime | int,
+        density: float,
+        extent_m: float = EXTENT_M,
+        *,
+        at_ping: bool = False,
+        least_probability: float = 0.0,
     ) -> DenseHotspot:
         """Find the cell nearest in space and time that holds at least `density` pings, with its probability.
 
-        The paper's hot spot: `extent_m` metres over ground, any slice, one slice as far as one cell.
+        The paper's hot spot: `extent_m` metres over ground, any slice, one slice as far as one cell. `at_ping`:
+        somebody who is there then asks. No cell is named that reaches the density with less than `least_probability`.
         """
         when = self._in_zone(moment) if isinstance(moment, datetime) else moment
-        answer = nearest_dense_hotspot(self, lat, lon, when, density, extent_m)
+        answer = nearest_dense_hotspot(
+            self, lat, lon, when, density, extent_m, at_ping=at_ping, least_probability=least_probability
+        )
         return replace(answer, slice_start=answer.slice_start.astimezone(self.zone))
 
     def forecast(self, box: Box, horizon: int, method: str = "theta") -> Forecast:

@@ -16,7 +16,7 @@ from vdr_spark.config.denoise import DenoiseSettings
 from vdr_spark.denoise.estimation.fusion import fuse
 from vdr_spark.denoise.priors.registry import network_run
 from vdr_spark.errors import InvalidConfig
-from vdr_spark.experiments.draws import Setting, kept_of, make_noisy, plan_release
+from vdr_spark.experiments.draws import Released, Setting, kept_of, make_noisy, plan_release
 from vdr_spark.experiments.location_data import Data
 from vdr_spark.plan import ReleasePlan
 from vdr_spark.refine import choose_refinement
@@ -27,7 +27,7 @@ _NETWORKS = ("vqvae", "vae")
 
 def release_last_slices(
     data: Data, setting: Setting, draw: int, judged: int, learn: int
-) -> Iterator[tuple[str, Tensor]]:
+) -> Iterator[tuple[str, Released]]:
     """Yield two releases of the last `judged` slices, by a network that learnt from as many slices each time.
 
     `out of sample` it learnt from those before, `in sample` from the last ones, the judged among them.
@@ -40,7 +40,8 @@ def release_last_slices(
     before = len(noisy) - judged
     for sample, learnt in (("out of sample", noisy[before - learn : before]), ("in sample", noisy[-learn:])):
         denoised, kept = _denoise_by(learnt, noisy[before:], plan), kept_of(noisy[before:], plan)
-        yield sample, choose_refinement(plan, kept, plan.total_pings, denoised).apply(denoised)
+        refined = choose_refinement(plan, kept, plan.total_pings, denoised).apply(denoised)
+        yield sample, Released(refined.counts, refined.deviation)
 
 
 def _denoise_by(learnt: Slices, judged: Slices, plan: ReleasePlan) -> Tensor:

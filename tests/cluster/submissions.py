@@ -64,7 +64,7 @@ class Job:
         table = DeltaTable(str(self.output / "tables/noisy_slices"))
         assert [commit["operation"] for commit in table.history()].count("WRITE") == 1
         live = {Path(unquote(file)).name: unquote(file) for file in table.file_uris()}
-        there = {file.name for file in (self.output / "tables/noisy_slices").glob("draw_id=*/*.parquet")}
+        there = {file.name for file in (self.output / "tables/noisy_slices").glob("draw_id=*/**/*.parquet")}
         assert there == live.keys(), "another drawing lies on the disk"
         files = [pq.ParquetFile(file).read(list(SLICE_COLUMNS)) for file in live.values()]
         rows = sorted(pa.concat_tables(files).to_pylist(), key=lambda row: row["slice"])

@@ -101,7 +101,7 @@ def commit_of(line: str) -> object:
 
 def noisy(folder: Path) -> np.ndarray:
     """The stored tensor, from its files."""
-    tables = [pq.ParquetFile(file).read() for file in folder.glob("tables/noisy_slices/draw_id=*/*.parquet")]
+    tables = [pq.ParquetFile(file).read() for file in folder.glob("tables/noisy_slices/draw_id=*/**/*.parquet")]
     rows = pa.concat_tables(tables).sort_by("slice").to_pylist()
     return np.array([decode_counts(row["counts"], row["bytes_per_count"]) for row in rows])
 

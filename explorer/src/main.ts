@@ -252,6 +252,7 @@ async function copy(kind: "link" | "python" | "sql"): Promise<void> {
     area.hidden = false;
     area.value = text;
     area.select();
+    area.scrollIntoView({ block: "nearest" });
     const copied = await navigator.clipboard.writeText(text).then(() => true, () => false);
     say(copied ? "Copied." : "Selected; press Control and C to copy.");
     $("copy-" + kind).dataset.done = copied ? "yes" : "";

@@ -45,7 +45,7 @@ export function boxAnswer(into: HTMLElement, counted: Counted, meta: Meta, view:
 export function hotAnswer(into: HTMLElement, found: Hotspot, go: (slice: number) => void): void {
   const parts = cellAnswer(found, found.density_text, found.doubtful ? " away, a guess" : " away", go);
   if (found.doubtful) {
-    parts.push(make("p", "doubt", doubt(found)));
+    parts.push(make("p", "doubt", "Less likely than not."), make("p", "words", doubt(found)));
     if (found.likelier) parts.push(make("h3", "", "The nearest with even odds or better"), ...cellAnswer(found.likelier, found.density_text, " away", go));
     else parts.push(make("p", "words", `No cell within ${found.extent_text}, at any time, has even odds. Ask for fewer pings, or drag a box.`));
   }
@@ -55,7 +55,7 @@ export function hotAnswer(into: HTMLElement, found: Hotspot, go: (slice: number)
 /** Why a cell is named that is unlikely itself: somewhere near by there is one, and nobody knows which. */
 function doubt(found: Hotspot): string {
   const within = Math.round(100 * (found.probability_within ?? 0));
-  return `Unlikely by itself: it tells how far to go, not where. That any cell as near, in space and time, holds ${found.density_text} is ${within} % likely; which one, the release cannot tell.`;
+  return `So it tells how far to go, not where. That any cell as near, in space and time, holds ${found.density_text} is ${within} % likely; which one, the release cannot tell.`;
 }
 
 /** What a screen reader is told of it. */

@@ -79,6 +79,7 @@ settings = [
     "series.correction_share=1/4",
     "denoise.model=ridge",
 ]
+settings += ["single_writer=true"] if output.startswith("/Volumes/") else []  # no other run writes there meanwhile
 
 
 def vdr(*arguments: str) -> None:

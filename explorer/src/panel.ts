@@ -42,27 +42,26 @@ export function boxAnswer(into: HTMLElement, counted: Counted, meta: Meta, view:
   into.replaceChildren(...parts);
 }
 
+/** The nearest cell with even odds stands first: people look for a place to go to. The best guess stands beside it. */
 export function hotAnswer(into: HTMLElement, found: Hotspot, go: (slice: number) => void): void {
-  const parts = cellAnswer(found, found.density_text, found.doubtful ? " away, a guess" : " away", go);
-  if (found.doubtful) {
-    parts.push(make("p", "doubt", "Less likely than not."), make("p", "words", doubt(found)));
-    if (found.likelier) parts.push(make("h3", "", "The nearest with even odds or better"), ...cellAnswer(found.likelier, found.density_text, " away", go));
-    else parts.push(make("p", "words", `No cell within ${found.extent_text}, at any time, has even odds. Ask for fewer pings, or drag a box.`));
-  }
-  into.replaceChildren(...parts);
+  const guess = cellAnswer(found, found.density_text, found.doubtful ? " away, a guess" : " away", go);
+  if (!found.doubtful) into.replaceChildren(...guess);
+  else if (found.likelier) into.replaceChildren(...cellAnswer(found.likelier, found.density_text, " away", go), make("h3", "", "Perhaps nearer, less likely than not"), make("p", "words", doubt(found)), ...guess);
+  else into.replaceChildren(...guess, make("p", "doubt", "Less likely than not."), make("p", "words", `${doubt(found)} No cell within ${found.extent_text}, at any time, has even odds. Ask for fewer pings, or drag a box.`));
 }
 
 /** Why a cell is named that is unlikely itself: somewhere near by there is one, and nobody knows which. */
 function doubt(found: Hotspot): string {
   const within = Math.round(100 * (found.probability_within ?? 0));
-  return `So it tells how far to go, not where. That any cell as near, in space and time, holds ${found.density_text} is ${within} % likely; which one, the release cannot tell.`;
+  return `Some cell as near as the guess, in space and time, holds ${found.density_text} with ${within} %; which one, the release cannot tell.`;
 }
 
 /** What a screen reader is told of it. */
 export function hotSentence(found: Hotspot): string {
   if (!found.doubtful) return found.sentence;
   const { likelier } = found;
-  return `${found.sentence} ${doubt(found)} ${likelier ? `The nearest with even odds is ${likelier.distance_text} away, ${when(likelier)}` : "No other cell has even odds."}`;
+  const first = likelier ? `The nearest cell with even odds or better is ${likelier.distance_text} away: about ${likelier.count_text} pings. ${when(likelier)}` : "No cell has even odds.";
+  return `${first} A guess: ${found.sentence} ${doubt(found)}`;
 }
 
 function cellAnswer(cell: Cell, density: string, away: string, go: (slice: number) => void): HTMLElement[] {

@@ -22,6 +22,7 @@ from vdr_spark.release.release import Release
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+FRAME = {"width": 940, "height": 720}  # in a cell of a notebook
 PATIENCE_SECONDS = 90  # the first forecast imports statsmodels; a busy machine takes its time
 PAINTED = "html[data-painted=yes]"
 OpenPage = Callable[..., Any]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.explorer_page import NARROW, WIDE, OpenPage, colours_of, drag, explorer_of, hash_of, until
+from tests.browser.explorer_page import FRAME, NARROW, WIDE, OpenPage, colours_of, drag, explorer_of, hash_of, until
 from tests.explore.cities import city, publish
 from vdr_spark.explore.serve import Explorer
 from vdr_spark.grid import Box
@@ -17,7 +17,7 @@ from vdr_spark.release.read import read_release
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["1440", "390"])
+@pytest.mark.parametrize("size", [WIDE, FRAME, NARROW], ids=["1440", "940", "390"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_loads_and_shows_a_map(explorer: Explorer, open_page: OpenPage, size: dict[str, int], scheme: str) -> None:
     page = open_page(explorer.url, size, scheme)
@@ -26,6 +26,7 @@ def test_it_loads_and_shows_a_map(explorer: Explorer, open_page: OpenPage, size:
     assert "America/Chicago" in page.locator("#moment").inner_text()
     assert "pings in 3 h" in page.locator("#legend-title").inner_text().lower()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")  # nothing hangs out at the side
+    assert page.locator("#slider").bounding_box()["width"] >= 250  # wide enough to drag
 
 
 def test_it_plays_and_stops(explorer: Explorer, open_page: OpenPage) -> None:

@@ -32,6 +32,7 @@ def parameter(name: str, default: str) -> str:
 
 conf, city = parameter("conf", "conf/weekly.yaml"), parameter("city", "conf/demo.yaml")
 pings = int(parameter("pings", "1000000"))  # in a week
+model = parameter("model", "ridge")  # a regression; `auto` tries networks, too
 zone = "Etc/GMT+6"
 due = datetime.now(ZoneInfo(zone)) - timedelta(days=2)  # a week is due two days after its end: phones may be late
 end = due.date() - timedelta(days=due.weekday())
@@ -77,7 +78,7 @@ settings = [
     "period.slice=6h",
     f"series.first={mondays[0]}",
     "series.correction_share=1/4",
-    "denoise.model=ridge",
+    f"denoise.model={model}",
 ]
 settings += ["single_writer=true"] if output.startswith("/Volumes/") else []  # no other run writes there meanwhile
 

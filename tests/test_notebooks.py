@@ -85,7 +85,8 @@ def test_a_choice_of_k(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.usefixtures("in_demo_folder")
 def test_week_after_week(capsys: pytest.CaptureFixture[str]) -> None:
     """Three windows in order, each paid for once, and a correction that stands for the last of them."""
-    left = runpy.run_path(str(WEEKLY), init_globals={"dbutils": Dbutils(conf=f"{ROOT}/conf/weekly.yaml", pings="9000")})
+    dbutils = Dbutils(conf=f"{ROOT}/conf/weekly.yaml", pings="9000", model="temporal")  # which is quick
+    left = runpy.run_path(str(WEEKLY), init_globals={"dbutils": dbutils})
     printed = capsys.readouterr().out
     assert "1 windows are published, 2 are due and not" in printed
     assert "3 windows are published, 0 are due and not" in printed

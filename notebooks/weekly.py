@@ -3,7 +3,7 @@
 # MAGIC # Week after week
 # MAGIC
 # MAGIC The same people, published every week. A *series* is one configuration for all of its windows: how long they
-# MAGIC are, when each is due, what each may cost. Here the last three weeks of a made-up city are released; then the
+# MAGIC are, when each is due, what each may cost. Here the last weeks of a made-up city are released; then the
 # MAGIC budget is looked at, all weeks are asked as one, and a week whose pings came late is corrected.
 # MAGIC
 # MAGIC From the repository's root: `python notebooks/weekly.py`, a few minutes. On Databricks say in the widgets
@@ -31,19 +31,19 @@ def parameter(name: str, default: str) -> str:
 
 
 conf, city = parameter("conf", "conf/weekly.yaml"), parameter("city", "conf/demo.yaml")
-pings = int(parameter("pings", "1000000"))  # in a week
+weeks, pings = int(parameter("weeks", "3")), int(parameter("pings", "1000000"))  # so many pings in each
 model = parameter("model", "ridge")  # a regression; `auto` tries networks, too
 zone = "Etc/GMT+6"
 due = datetime.now(ZoneInfo(zone)) - timedelta(days=2)  # a week is due two days after its end: phones may be late
 end = due.date() - timedelta(days=due.weekday())
-mondays = [end - timedelta(weeks=weeks) for weeks in (3, 2, 1)]
+mondays = [end - timedelta(weeks=back) for back in range(weeks, 0, -1)]
 output = f"{parameter('output', 'out/weekly_notebook')}/{mondays[0]}"
 
 # COMMAND ----------
 
 # MAGIC %md
-# MAGIC ## Three weeks of pings
-# MAGIC A city is generated over all three weeks, so that the same people are in each. Where the pings are your own,
+# MAGIC ## Weeks of pings
+# MAGIC A city is generated over all of them, so that the same people are in each. Where the pings are your own,
 # MAGIC leave this out: the table may go on growing while its weeks are released.
 
 # COMMAND ----------
@@ -58,7 +58,7 @@ def generate(folder: str, number: int, seed: int, since: object) -> Publisher:
     return publisher
 
 
-spark = generate(f"{output}/pings", 3 * pings, 7, mondays[0]).spark
+spark = generate(f"{output}/pings", weeks * pings, 7, mondays[0]).spark
 
 # COMMAND ----------
 
@@ -201,8 +201,8 @@ figure
 
 # COMMAND ----------
 
-late = generate(f"{output}/late", pings // 10, 8, mondays[2]).config.input.path
-latest = f"{mondays[2]:%G-W%V}"
+late = generate(f"{output}/late", pings // 10, 8, mondays[-1]).config.input.path
+latest = f"{mondays[-1]:%G-W%V}"
 if not any("-c-" in record.release_id for record in list_releases(output)):  # run again, nothing is added twice
     spark.read.parquet(str(late)).write.mode("append").parquet(f"{output}/pings")
     vdr("release", conf, "--window", latest, "--correct", "phones of one vendor came late", "--yes")
@@ -227,7 +227,7 @@ spark.sql("SELECT window_name, is_correction, release_id FROM windows ORDER BY w
 
 # COMMAND ----------
 
-week = Publisher.from_yaml(conf, *settings, f"window={mondays[1]:%G-W%V}", spark=spark)
+week = Publisher.from_yaml(conf, *settings, f"window={mondays[0]:%G-W%V}", spark=spark)
 release = read_release(output, week.plan.release_id(week.plan.regions[0]))
 print(release)
 print(week.audit())

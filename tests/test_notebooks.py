@@ -82,10 +82,12 @@ def test_a_choice_of_k(capsys: pytest.CaptureFixture[str]) -> None:
     assert Path("out/choose_k/pictures/k5.png").read_bytes() != Path("out/choose_k/pictures/k40.png").read_bytes()
 
 
-@pytest.mark.usefixtures("in_demo_folder")
-def test_week_after_week(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("spark")
+def test_week_after_week(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Windows in order, each paid for once, and a correction that stands for the last of them."""
-    dbutils = Dbutils(conf=f"{ROOT}/conf/weekly.yaml", weeks="2", pings="9000", model="temporal")
+    monkeypatch.chdir(tmp_path)
+    confs = {"conf": f"{ROOT}/conf/weekly.yaml", "city": f"{ROOT}/conf/demo.yaml"}
+    dbutils = Dbutils(**confs, weeks="2", pings="9000", model="temporal")
     left = runpy.run_path(str(WEEKLY), init_globals={"dbutils": dbutils})
     printed = capsys.readouterr().out
     assert "1 windows are published, 1 are due and not" in printed

@@ -13,6 +13,7 @@
 # COMMAND ----------
 
 from datetime import datetime, timedelta
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from vdr_spark import Publisher, list_releases, read_release, register_series
@@ -37,7 +38,7 @@ zone = "Etc/GMT+6"
 due = datetime.now(ZoneInfo(zone)) - timedelta(days=2)  # a week is due two days after its end: phones may be late
 end = due.date() - timedelta(days=due.weekday())
 mondays = [end - timedelta(weeks=back) for back in range(weeks, 0, -1)]
-output = f"{parameter('output', 'out/weekly_notebook')}/{mondays[0]}"
+output = str(Path(parameter("output", "out/weekly_notebook"), str(mondays[0])).absolute())
 
 # COMMAND ----------
 

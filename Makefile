@@ -58,7 +58,7 @@ cluster-test: $(READY) ## jobs by spark-submit, as documented, on a standalone c
 	@$(BIN)/python -m pytest $(AT_LONG) -m clusters tests/cluster
 
 # Playwright is installed beside the lock: only this and `bench-explore` need it.
-BROWSER_TOOLS := VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --requirement tests/explore/browser-requirements.txt
+BROWSER_TOOLS := VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --requirement tests/browser/requirements.txt
 
 browser-test: $(READY) ## the explorer and the report in Chromium: boxes, play, links, keys, axe-core; needs chromium and npm (5 minutes)
 	@test -n "$$CHROMIUM" || command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
@@ -66,7 +66,7 @@ browser-test: $(READY) ## the explorer and the report in Chromium: boxes, play, 
 	@command -v npm >/dev/null || { echo "npm is missing: axe-core, which checks accessibility, comes by it. Install Node.js 20 or newer" >&2; exit 1; }
 	@$(BROWSER_TOOLS)
 	@cd explorer && npm ci --ignore-scripts --silent
-	@$(BIN)/python -m pytest -m browser tests/explore tests/browser
+	@$(BIN)/python -m pytest -m browser tests/browser
 
 explorer: ## the explorer's page, anew from explorer/src into vdr_spark/explore/static; needs npm
 	@command -v npm >/dev/null || { echo "npm is missing. Install Node.js 20 or newer" >&2; exit 1; }

@@ -10,12 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.explore.cities import get, site
 from tests.plans import collect, draws_of, ledger_of, request_of, stored_noise
 from vdr_spark import Publisher, register_views
 from vdr_spark.cli.options import open_release
 from vdr_spark.collect import exclusion, noisy_tensor
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import BudgetExceeded, InvalidConfig, StageMissing, Withdrawn
+from vdr_spark.explore.shelf import shelf_of
 from vdr_spark.plan import make_plan
 from vdr_spark.privacy import ledger as ledger_module
 from vdr_spark.storage.catalog import CatalogTable
@@ -51,7 +53,9 @@ def states(spark: SparkSession, config: ReleaseConfig) -> list[str]:
     return [entry.state.value for entry in ledger_of(spark, config).entries()]
 
 
-def test_a_release_into_named_tables(spark: SparkSession, schema: str, small_config: Configure, tmp_path: Path) -> None:
+def test_a_release_into_named_tables(
+    spark: SparkSession, schema: str, small_config: Configure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     by_path, config = small_config(SEED, f"output={tmp_path}/by-path"), small_config(SEED, f"tables={schema}")
     publisher = Publisher(config, spark)
     publisher.synthesize()
@@ -78,6 +82,9 @@ def test_a_release_into_named_tables(spark: SparkSession, schema: str, small_con
     assert states(spark, config) == ["granted", "reserved", "spent"]
     assert spark.table(f"{schema}.withdrawals").isEmpty()  # there from the first, for joins
     assert [record.release_id for record in publisher.releases()] == [release.release_id]
+    monkeypatch.setattr("vdr_spark.explore.shelf._BELIEVED_SECONDS_OF_SPARK", 0.0)
+    shown = site(shelf_of(release))
+    assert get(shown, "api/meta").status == 200
     for reason in ("a wrong box", "again"):
         assert publisher.withdraw(release.release_id, reason).reason == "a wrong box"
     assert [row.reason for row in spark.table(f"{schema}.withdrawals").collect()] == ["a wrong box"]
@@ -85,6 +92,7 @@ def test_a_release_into_named_tables(spark: SparkSession, schema: str, small_con
         with pytest.raises(Withdrawn, match="a wrong box"):
             refused()
     assert (publisher.read(allow_withdrawn=True).counts == release.counts).all()
+    assert b"a wrong box" in get(shown, f"api/alive?release={release.release_id}").body  # a page that is open
     other = small_config(SEED, f"tables=spark_catalog.{schema}", f"output={tmp_path}/other")
     with pytest.raises(BudgetExceeded):  # another folder, the same ledger by its name
         collect(spark, other)

@@ -1,6 +1,7 @@
 """Notebooks run as plain Python, without widgets, and with a stand-in for those of Databricks."""
 
 import runpy
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,9 @@ from pyspark.sql import SparkSession
 from tests.conftest import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.py"))
-QUICKSTART, ANALYSTS, CHOOSE_K = (ROOT / f"notebooks/{name}.py" for name in ("quickstart", "analysts", "choose_k"))
+QUICKSTART, ANALYSTS, CHOOSE_K, WEEKLY = (
+    ROOT / f"notebooks/{name}.py" for name in ("quickstart", "analysts", "choose_k", "weekly")
+)
 
 
 class Widgets:
@@ -77,6 +80,25 @@ def test_a_choice_of_k(capsys: pytest.CaptureFixture[str]) -> None:
     assert [release.k for release in left["releases"].values()] == [5, 40]
     assert printed.count("%") == 2 * len(left["sides"])
     assert Path("out/choose_k/pictures/k5.png").read_bytes() != Path("out/choose_k/pictures/k40.png").read_bytes()
+
+
+@pytest.mark.usefixtures("spark")
+def test_week_after_week(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Windows in order, each paid for once, and a correction that stands for the last of them."""
+    monkeypatch.chdir(tmp_path)
+    confs = {"conf": f"{ROOT}/conf/weekly.yaml", "city": f"{ROOT}/conf/demo.yaml"}
+    dbutils = Dbutils(**confs, weeks="2", pings="9000", model="temporal")
+    left = runpy.run_path(str(WEEKLY), init_globals={"dbutils": dbutils})
+    printed = capsys.readouterr().out
+    assert "1 windows are published, 1 are due and not" in printed
+    assert "2 windows are published, 0 are due and not" in printed
+    assert left["week"].budget.committed == Fraction(2 * 3 + 1, 4 * 53)  # three quarters of a share each; one quarter
+    corrected = [(row.window_name, row.is_correction) for row in left["spark"].table("windows").collect()]
+    assert sorted(corrected) == [(f"{monday:%G-W%V}", monday == left["mondays"][1]) for monday in left["mondays"]]
+    assert left["maps"].shape == (2, 16, 16)
+    assert (left["maps"].sum(axis=(1, 2)) > 0).all()
+    assert "All of it holds." in printed
+    assert Path(left["output"], "weeks.png").exists()
 
 
 def test_analysts_with_widgets_and_tables_by_name(

@@ -24,9 +24,13 @@ export interface Series {
   counts: number[]; deviations: number[] | null; whole: Counted;
   forecast: { starts: string[]; mean: number[]; lower: number[]; upper: number[]; method: string; told_from_zero: boolean; sentence: string };
 }
-export interface Hotspot {
+export interface Cell {
   lat: number; lon: number; slice: number; slices_away: number; distance_text: string; count_text: string;
-  deviation_text: string | null; probability: number | null; density_text: string; start: string; sentence: string;
+  deviation_text: string | null; probability: number | null; start: string;
+}
+/** The best guess, and, where that is unlikely, the nearest cell with even odds. */
+export interface Hotspot extends Cell {
+  probability_within: number | null; density_text: string; extent_text: string; sentence: string; doubtful: boolean; likelier: Cell | null;
 }
 export interface Picture { side: number; exponent: number; half: Uint16Array }
 

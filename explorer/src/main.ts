@@ -6,7 +6,7 @@ import { palette, place as placeOnScale } from "./colours";
 import { Density } from "./density";
 import { Gestures } from "./gestures";
 import { drawOverlay, type Marks } from "./overlay";
-import { boxAnswer, hotAnswer, legend, fillSelects, bands, facts, words } from "./panel";
+import { boxAnswer, hotAnswer, hotSentence, legend, fillSelects, bands, facts, words } from "./panel";
 import { Slices } from "./slices";
 import { degrees, fromHash, toHash, type Shown, type View } from "./view";
 import { clock, day, shortDay } from "./words";
@@ -233,8 +233,8 @@ async function askHotspot(): Promise<void> {
   try {
     const found = await ask<Hotspot>("hotspot", { release: view.release, t: view.t, ...view.place, density: view.hot });
     marks.hotspot = found;
-    hotAnswer($("hot-answer"), found, () => go(found.slice));
-    say(found.sentence);
+    hotAnswer($("hot-answer"), found, go);
+    say(hotSentence(found));
     notice("");
   } catch (problem) {
     marks.hotspot = null;
@@ -252,6 +252,7 @@ async function copy(kind: "link" | "python" | "sql"): Promise<void> {
     area.hidden = false;
     area.value = text;
     area.select();
+    area.scrollIntoView({ block: "nearest" });
     const copied = await navigator.clipboard.writeText(text).then(() => true, () => false);
     say(copied ? "Copied." : "Selected; press Control and C to copy.");
     $("copy-" + kind).dataset.done = copied ? "yes" : "";
@@ -338,7 +339,7 @@ function wire(): void {
   on("factor", "change", (input) => { view.factor = Number(input.value); return changed(); });
   on("bright", "input", (input) => { view.bright = Number(input.value); return changed(); });
   on("hot", "change", (input) => {
-    if (!(Number(input.value) > 0)) return notice("A hot spot needs a positive number of pings.");
+    if (!(Number(input.value) >= 1)) return notice("A hot spot holds at least one ping: type 1 or more.");
     view.hot = Number(input.value);
     writeHash();
     return askHotspot();

@@ -1,5 +1,5 @@
 // What lies over the map: the box, the place that was clicked, the hot spot, the cross of the keys, and a scale bar.
-import type { Hotspot, Meta } from "./api";
+import type { Cell, Hotspot, Meta } from "./api";
 import type { Camera } from "./camera";
 import { element } from "./chart";
 import type { View } from "./view";
@@ -19,10 +19,8 @@ export function drawOverlay(svg: SVGSVGElement, camera: Camera, view: View, meta
   if (view.place) {
     const [x, y] = camera.pixelOf(...camera.unitOf(view.place));
     if (marks.hotspot) {
-      const [hotX, hotY] = camera.pixelOf(...camera.unitOf(marks.hotspot));
-      element("line", { x1: x, y1: y, x2: hotX, y2: hotY, class: "way" }, svg);
-      element("circle", { cx: hotX, cy: hotY, r: 9, class: "hot-halo" }, svg);
-      element("circle", { cx: hotX, cy: hotY, r: 9, class: "hot" }, svg);
+      ring(svg, camera, [x, y], marks.hotspot, marks.hotspot.doubtful ? "hot guess" : "hot");
+      if (marks.hotspot.likelier) ring(svg, camera, [x, y], marks.hotspot.likelier, "hot");
     }
     element("circle", { cx: x, cy: y, r: 4, class: "place" }, svg);
   }
@@ -32,6 +30,13 @@ export function drawOverlay(svg: SVGSVGElement, camera: Camera, view: View, meta
     element("path", { d: `M${x - 12} ${y}H${x + 12}M${x} ${y - 12}V${y + 12}`, class: "cross" }, svg);
   }
   scaleBar(svg, camera, meta);
+}
+
+function ring(svg: SVGSVGElement, camera: Camera, [x, y]: [number, number], cell: Cell, name: string): void {
+  const [cx, cy] = camera.pixelOf(...camera.unitOf(cell));
+  element("line", { x1: x, y1: y, x2: cx, y2: cy, class: "way" }, svg);
+  element("circle", { cx, cy, r: 9, class: "hot-halo" }, svg);
+  element("circle", { cx, cy, r: 9, class: name }, svg);
 }
 
 function frame(svg: SVGSVGElement, camera: Camera, [west, south, east, north]: number[], name: string): void {

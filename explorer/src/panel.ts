@@ -1,5 +1,5 @@
 // The words beside the map: answers, legend, warnings. Text is always set as text, never as HTML.
-import type { Counted, Hotspot, Meta } from "./api";
+import type { Cell, Counted, Hotspot, Meta } from "./api";
 import type { View } from "./view";
 import { clock, day, duration, nice, rough, shortDay } from "./words";
 
@@ -42,34 +42,54 @@ export function boxAnswer(into: HTMLElement, counted: Counted, meta: Meta, view:
   into.replaceChildren(...parts);
 }
 
-export function hotAnswer(into: HTMLElement, found: Hotspot, go: () => void): void {
-  const chance = found.probability === null ? "" : `${Math.round(100 * found.probability)} %`;
-  const parts: HTMLElement[] = [];
-  const head = make("p", "figure", "");
-  head.append(make("span", "label", `${found.distance_text} away`));
-  const number = make("span", "number", "");
-  number.append(make("strong", "count", found.count_text), document.createTextNode(found.deviation_text === null ? " pings" : ` ± ${found.deviation_text} pings`));
-  head.append(number);
-  parts.push(head);
-  if (chance) {
-    const line = make("p", "chance", "");
-    const meter = document.createElement("meter");
-    Object.assign(meter, { min: 0, max: 1, value: found.probability });
+/** The nearest cell with even odds stands first: people look for a place to go to. The best guess stands beside it. */
+export function hotAnswer(into: HTMLElement, found: Hotspot, go: (slice: number) => void): void {
+  const guess = cellAnswer(found, found.density_text, found.doubtful ? " away, a guess" : " away", go);
+  if (!found.doubtful) into.replaceChildren(...guess);
+  else if (found.likelier) into.replaceChildren(...cellAnswer(found.likelier, found.density_text, " away", go), make("h3", "", "Perhaps nearer, less likely than not"), make("p", "words", doubt(found)), ...guess);
+  else into.replaceChildren(...guess, make("p", "doubt", "Less likely than not."), make("p", "words", `${doubt(found)} No cell within ${found.extent_text}, at any time, has even odds. Ask for fewer pings, or drag a box.`));
+}
+
+/** Why a cell is named that is unlikely itself: somewhere near by there is one, and nobody knows which. */
+function doubt(found: Hotspot): string {
+  const within = Math.round(100 * (found.probability_within ?? 0));
+  return `Some cell as near as the guess, in space and time, holds ${found.density_text} with ${within} %; which one, the release cannot tell.`;
+}
+
+/** What a screen reader is told of it. */
+export function hotSentence(found: Hotspot): string {
+  if (!found.doubtful) return found.sentence;
+  const { likelier } = found;
+  const first = likelier ? `The nearest cell with even odds or better is ${likelier.distance_text} away: about ${likelier.count_text} pings. ${when(likelier)}` : "No cell has even odds.";
+  return `${first} A guess: ${found.sentence} ${doubt(found)}`;
+}
+
+function cellAnswer(cell: Cell, density: string, away: string, go: (slice: number) => void): HTMLElement[] {
+  const parts = [figure(`${cell.distance_text}${away}`, cell, "count")];
+  if (cell.probability !== null) {
+    const line = make("p", "chance", ""), meter = document.createElement("meter"), chance = percent(cell.probability);
+    Object.assign(meter, { min: 0, max: 1, value: cell.probability });
     meter.setAttribute("aria-label", `Probability ${chance}`);
-    line.append(meter, make("span", "", `${chance} likely to hold ${found.density_text} or more`));
+    line.append(meter, make("span", "", `${chance} likely to hold ${density} or more`));
     parts.push(line);
   }
-  const when = found.slices_away === 0 ? "In the slice shown." : `${shortDay(found.start)} ${clock(found.start)}, ${Math.abs(found.slices_away)} ${Math.abs(found.slices_away) > 1 ? "slices" : "slice"} ${found.slices_away > 0 ? "later" : "earlier"}. `;
-  const where = make("p", "words", `${found.lat.toFixed(5)}, ${found.lon.toFixed(5)}. ${when}`);
-  if (found.slices_away !== 0) {
+  const where = make("p", "words", `${cell.lat.toFixed(5)}, ${cell.lon.toFixed(5)}. ${when(cell)} `);
+  if (cell.slices_away !== 0) {
     const button = make("button", "quiet small", "Go there") as HTMLButtonElement;
     button.type = "button";
-    button.addEventListener("click", go);
+    button.addEventListener("click", () => go(cell.slice));
     where.append(button);
   }
-  parts.push(where);
-  into.replaceChildren(...parts);
+  return [...parts, where];
 }
+
+function when(cell: Cell): string {
+  const away = Math.abs(cell.slices_away);
+  if (away === 0) return "In the slice shown.";
+  return `${shortDay(cell.start)} ${clock(cell.start)}, ${away} ${away > 1 ? "slices" : "slice"} ${cell.slices_away > 0 ? "later" : "earlier"}.`;
+}
+
+const percent = (share: number) => (share > 0 && share < 0.005 ? "below 1 %" : `${Math.round(100 * share)} %`);
 
 export function legend(meta: Meta, view: View, top: number, colours: Uint8Array<ArrayBuffer>, place: (value: number, top: number) => number): void {
   const side = view.factor, unit = side === 1 ? `cell of ${meta.grid.cell.replaceAll(" ", "\u00a0")}` : `square of ${side} x ${side} cells`;

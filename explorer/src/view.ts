@@ -42,7 +42,7 @@ export function fromHash(hash: string): Partial<View> {
   one("ot", (value) => { found.otherT = Math.round(value); });
   one("f", (value) => { found.factor = value; });
   one("l", (value) => { found.bright = Math.max(-6, Math.min(6, value)); });
-  one("d", (value) => { if (value > 0) found.hot = value; });
+  one("d", (value) => { if (value >= 1) found.hot = value; });
   const centre = numbers("c", 3), box = numbers("b", 4), place = numbers("p", 2);
   if (centre) { [found.x, found.y, found.zoom] = centre; }
   if (box) { const [south, west, north, east] = box; found.box = { south, west, north, east }; }

@@ -1,6 +1,5 @@
-"""The report in a real browser: it asks for nothing, fits a telephone, and shows its band whatever is scrolled."""
+"""The report in a real browser: it asks for nothing, fits a telephone, keeps nobody out, and shows its band."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +9,6 @@ from tests.report_page.conftest import HOSTILE, make_city
 from vdr_spark.report_page import Contents, report_page
 
 pytestmark = pytest.mark.browser
-playwright = pytest.importorskip("playwright.sync_api")
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    """Debian's browser, by Playwright."""
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 def write(folder: Path, **fields: object) -> str:
@@ -54,6 +43,20 @@ def test_the_band_stays_on_the_screen(chromium: Any, tmp_path: Path) -> None:
     assert box["width"] == 390
     assert page.locator(".bands").inner_text().startswith("UNPROTECTED")
     page.close()
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("protected", [True, False])
+def test_axe_finds_nothing(chromium: Any, axe: str, tmp_path: Path, width: int, scheme: str, protected: bool) -> None:
+    """The report forbids scripts, so that its policy is put aside for the one that looks."""
+    context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True)
+    page = context.new_page()
+    page.goto(write(tmp_path, protected=protected))
+    page.evaluate(axe)
+    found = page.evaluate("axe.run()")["violations"]
+    assert [(one["id"], one["impact"], [node["target"] for node in one["nodes"]][:4]) for one in found] == []
+    context.close()
 
 
 def test_all_of_it_is_printed(chromium: Any, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_app import call
-from vdr_spark.cli.demo import run
+from vdr_spark.cli.demo import _name_command, run
 from vdr_spark.config import load_config
 
 
@@ -52,6 +52,18 @@ def test_a_second_run_draws_and_spends_nothing(
     printed = capsys.readouterr().out
     assert f"open {page} in a browser" in printed
     assert "vdr explore conf/demo.yaml" in printed
+
+
+def test_the_explorer_is_named_as_it_can_be_called(in_demo_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = in_demo_folder / ".venv/bin/vdr"
+    command.parent.mkdir(parents=True, exist_ok=True)
+    command.write_text("#!/bin/sh\n")
+    command.chmod(0o755)
+    monkeypatch.setattr("sys.argv", [str(command), "demo"])
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert _name_command() == ".venv/bin/vdr"
+    monkeypatch.setenv("PATH", str(command.parent))
+    assert _name_command() == "vdr"
 
 
 def test_it_ends_with_a_report_without_the_truth(demo_folder: Path) -> None:

@@ -49,6 +49,7 @@ def told(found: Response) -> Mapping[str, Any]:
         f"api/series?release=a-city&{EDGES}&horizon=1000000",
         f"api/series?release=a-city&{EDGES}&horizon=0",
         "api/hotspot?release=a-city&t=0&lat=29.7&lon=-95.4&density=-1",
+        "api/hotspot?release=a-city&t=0&lat=29.7&lon=-95.4&density=0.5",
         "api/hotspot?release=a-city&t=0&lat=29.7&lon=-95.4&density=1e300",
         "api/hotspot?release=a-city&t=0&lat=91&lon=-95.4&density=5",
         "api/hotspot?release=a-city&t=0&lat=29.7&lon=0&density=5",
@@ -123,6 +124,30 @@ def test_the_nearest_hot_spot_is_the_librarys() -> None:
     assert (found["lat"], found["lon"], found["slice"]) == (answer.lat, answer.lon, answer.slice)
     assert found["probability"] == answer.probability
     assert found["sentence"] == str(answer)
+
+
+def test_an_unlikely_hot_spot_says_so_and_comes_with_one_of_even_odds() -> None:
+    """Cells of 60 pings that may hold 120 lie all around; the one that does is two columns away."""
+    counts = np.full((4, 12, 12), 60.0)
+    counts[1, 6, 8] = 150
+    deviation = np.where(counts > 100, 10.0, 40.0)
+    release = hand_made(counts, deviation, box=BOX)
+    lat, lon = release.grid.latitudes()[6], release.grid.longitudes()[6]
+    ask = f"api/hotspot?release={release.release_id}&t=1&lat={lat}&lon={lon}&density="
+    found = told(get(site(release), f"{ask}120"))
+    assert found["doubtful"]
+    assert 0 < found["probability"] < 0.5
+    assert (found["likelier"]["count_text"], found["likelier"]["slices_away"]) == ("150", 0)
+    assert found["likelier"]["lon"] == release.grid.longitudes()[8]
+    assert found["likelier"]["probability"] > 0.9
+    sure = told(get(site(release), f"{ask}30"))
+    assert not sure["doubtful"]
+    assert sure["likelier"] is None
+
+
+def test_a_release_of_less_than_a_ping_suggests_a_hot_spot_that_may_be_asked_for() -> None:
+    quiet = hand_made(np.full((2, 8, 8), 0.01), None)
+    assert told(get(site(quiet), "api/meta"))["scale"]["hot"] == 1
 
 
 def test_the_page_is_told_times_in_the_releases_zone_and_what_was_promised() -> None:

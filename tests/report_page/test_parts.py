@@ -17,7 +17,7 @@ from vdr_spark.report_page.contents import read_codes, read_trainings
 from vdr_spark.report_page.digest import Digest
 from vdr_spark.report_page.hotspots import largest_hotspots
 from vdr_spark.report_page.maps import Scale
-from vdr_spark.report_page.markup import Markup, element, join
+from vdr_spark.report_page.markup import Markup, element, join, with_code
 from vdr_spark.report_page.png import INFERNO, LEVELS, encode_png, palette, shrink
 from vdr_spark.report_page.rhythm import hour_of_day
 from vdr_spark.storage.places import ReleaseFolder
@@ -120,6 +120,11 @@ def test_axes_hold_all_values() -> None:
     assert all(name.endswith("%") for _, name in axis.ticks)
 
 
+def test_what_stands_in_backticks_is_set_as_code_and_escaped_all_the_same() -> None:
+    assert with_code("ask `vdr <audit>`, & `x`") == "ask <code>vdr &lt;audit&gt;</code>, &amp; <code>x</code>"
+    assert with_code("a ` alone <b>") == "a ` alone &lt;b&gt;"
+
+
 def test_trainings_are_read_as_far_as_they_are_there(tmp_path: Path) -> None:
     assert read_trainings(ReleaseFolder(str(tmp_path))) == {}
     log = [{"epoch": epoch, "loss": 1 / epoch, "error": 2 / epoch, "perplexity": 10.0 * epoch} for epoch in (1, 2, 3)]
@@ -133,6 +138,7 @@ def test_trainings_are_read_as_far_as_they_are_there(tmp_path: Path) -> None:
     assert "perplexity: codes in use, by evenness" in page
     short = report_page(Contents(make_city(), training={"VAE": log[:1]}))
     assert "VAE, after its only epoch" in short
+    assert "1, then 0.5" in report_page(Contents(make_city(), training={"VAE": log[:2]}))  # two points are no curve
     assert 'id="training"' not in report_page(Contents(make_city()))
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
 from rich.markup import escape
 
 from vdr_spark.cli.console import ConsoleProgress, console
-from vdr_spark.cli.evaluate import error_table, scale_table
+from vdr_spark.cli.evaluate import error_table
 from vdr_spark.cli.options import open_spark
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.demo import run_demo
@@ -18,7 +21,6 @@ def run(config: ReleaseConfig, conf: Path = Path("conf/demo.yaml")) -> None:
     """Run the demo and print what came of it."""
     evaluation, summary = run_demo(open_spark(config, "demo"), config, ConsoleProgress())
     console.print(error_table(evaluation))
-    console.print(scale_table(evaluation))
     _print(config, summary, conf)
 
 
@@ -45,6 +47,15 @@ def _print(config: ReleaseConfig, summary: dict[str, Any], conf: Path) -> None:
         f"[bold]Seconds[/bold]   {summary['seconds']:.0f}\n\n"
         f"[bold]Look at it[/bold]  open {escape(summary['report'])} in a browser: maps, accuracy, the budget book; one "
         "file, no network\n"
-        f"[bold]Play with it[/bold]  vdr explore {escape(str(conf))}",
+        f"[bold]Play with it[/bold]  {escape(_name_command())} explore {escape(str(conf))}",
         soft_wrap=True,
     )
+
+
+def _name_command() -> str:
+    """Return how this `vdr` is called: by its path where the shell would not find it by its name, as in `make demo`."""
+    called = sys.argv[0]
+    if Path(called).name != "vdr":
+        return "vdr"
+    found = shutil.which("vdr")
+    return "vdr" if found and Path(found).samefile(called) else os.path.relpath(called)

@@ -11,11 +11,12 @@ import numpy as np
 
 from vdr_spark.arrays import Floats
 from vdr_spark.errors import InvalidQuery
+from vdr_spark.explore.even_odds import EVEN, LikelyCell, find_even_odds
 from vdr_spark.explore.payload import factors
 from vdr_spark.explore.shelf import Entry
 from vdr_spark.grid import Box
 from vdr_spark.query.coverage import cover_box
-from vdr_spark.query.dense_hotspot import EXTENT_M
+from vdr_spark.query.dense_hotspot import EXTENT_M, DenseHotspot
 from vdr_spark.query.range_count import RangeCount
 from vdr_spark.query.series import box_deviation
 from vdr_spark.query.wording import format_count, format_length, format_moment
@@ -25,7 +26,7 @@ Json = dict[str, Any]
 
 MOST_CELLS = 100_000_000  # of one question: seconds, not minutes
 MOST_HORIZON = 200  # slices ahead
-MOST_DENSITY = 1e12
+LEAST_DENSITY, MOST_DENSITY = 1.0, 1e12
 _BRIGHT_PERCENTILE = 99.95  # what the colour scale reaches up to
 _HOT_PERCENTILE = 99.5  # what a hot spot has at least, until a person says otherwise
 _SCALE_FROM = 4  # every so many rows and columns are enough to choose a colour scale by
@@ -96,7 +97,10 @@ def _scale(release: Release) -> Json:
     values = counts[:, ::_SCALE_FROM, ::_SCALE_FROM] if counts.shape[1] > 64 else counts
     top, hot = (float(np.percentile(values, share)) for share in (_BRIGHT_PERCENTILE, _HOT_PERCENTILE))
     largest = max(float(counts.max(initial=0.0)), 1e-6)
-    return {"top": _round_up(top if top > 0 else largest), "hot": _round_up(hot if hot > 0 else largest)}
+    return {
+        "top": _round_up(top if top > 0 else largest),
+        "hot": max(_round_up(hot if hot > 0 else largest), LEAST_DENSITY),
+    }
 
 
 def _round_up(value: float) -> float:
@@ -177,25 +181,40 @@ def refuse_huge(cells: float) -> None:
 
 
 def find_hotspot(release: Release, lat: float, lon: float, number: int, density: float) -> Json:
-    """Find the nearest hot spot of a density, with its probability, as `Release.nearest_dense_hotspot` does."""
+    """Find the nearest hot spot of a density, with its probability, as `Release.nearest_dense_hotspot` does.
+
+    One that is unlikely is marked as such, and the nearest cell with even odds is told beside it.
+    """
     around = math.prod(
         min(2 * EXTENT_M / metres + 1, release.grid.cells_per_side) for metres in release.grid.cell_metres
     )
     refuse_huge(release.grid.slices * around)
     found = release.nearest_dense_hotspot(lat, lon, number, density)
+    doubtful = found.probability is not None and found.probability < EVEN
+    likelier = find_even_odds(release, lat, lon, number, density) if doubtful else None
     return {
-        "lat": found.lat,
-        "lon": found.lon,
+        **_cell(release, found),
+        "probability_within": found.probability_within,
+        "density_text": format_count(found.threshold),
+        "extent_text": format_length(EXTENT_M),
+        "doubtful": doubtful,
+        "likelier": None if likelier is None else _cell(release, likelier),
+        "sentence": str(found),
+    }
+
+
+def _cell(release: Release, found: DenseHotspot | LikelyCell) -> Json:
+    grid = release.grid
+    return {
+        "lat": float(grid.latitudes()[found.row]),
+        "lon": float(grid.longitudes()[found.column]),
         "slice": found.slice,
         "slices_away": found.slices_away,
         "distance_text": format_length(found.distance_m),
         "count_text": format_count(found.count),
         "deviation_text": None if found.deviation is None else format_count(found.deviation),
         "probability": found.probability,
-        "probability_within": found.probability_within,
-        "density_text": format_count(found.threshold),
-        "start": found.slice_start.isoformat(),
-        "sentence": str(found),
+        "start": local(release, found.slice).isoformat(),
     }
 
 

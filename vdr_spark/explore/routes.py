@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from vdr_spark.errors import InvalidQuery, StageMissing, VdrError, Withdrawn
 from vdr_spark.explore import snippets
 from vdr_spark.explore.answers import (
+    LEAST_DENSITY,
     MOST_DENSITY,
     MOST_HORIZON,
     Json,
@@ -152,7 +153,7 @@ def _series(site: Site, given: Parameters) -> Json:
 
 def _hotspot(site: Site, given: Parameters) -> Json:
     release, place = site.release(given), _place(given)
-    return find_hotspot(release, *place, _number(release, given), given.number("density", 1e-9, MOST_DENSITY))
+    return find_hotspot(release, *place, _number(release, given), given.number("density", LEAST_DENSITY, MOST_DENSITY))
 
 
 def _lines(site: Site, given: Parameters) -> Json:
@@ -162,7 +163,7 @@ def _lines(site: Site, given: Parameters) -> Json:
     if has_box:
         return snippets.show_box(release, given.box(), number)
     if has_place:
-        density = given.number("density", 1e-9, MOST_DENSITY)
+        density = given.number("density", LEAST_DENSITY, MOST_DENSITY)
         return snippets.show_hotspot(release, *_place(given), number, density)
     return snippets.show_slice(release, number)
 

@@ -1,7 +1,8 @@
-"""The releases that a page may show: all of an output folder, or one that is in memory.
+"""The releases that a page may show: all of an output folder, one of a catalog's tables, or one that is in memory.
 
-Before every answer the folder is asked whether the release is still there and still in force: what a page shows must
-not outlive a withdrawal. It is asked again after a moment only, so that a film does not read the log 30 times a second.
+Before every answer the tables are asked whether the release is still there and still in force: what a page shows must
+not outlive a withdrawal. They are asked again after a moment only, so that a film does not read the log 30 times a
+second.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from vdr_spark.errors import StageMissing, VdrError, Withdrawn
+from vdr_spark.errors import EnvironmentProblem, StageMissing, VdrError, Withdrawn
 from vdr_spark.explore.held_cells import HeldCells, hold
 from vdr_spark.release.read import build_release, open_cells, release_rows
 from vdr_spark.release.release import Release
@@ -20,6 +21,7 @@ from vdr_spark.release.withdrawals import Withdrawals, read_withdrawals
 from vdr_spark.storage.places import OutputFolder
 
 _BELIEVED_SECONDS = 2.0
+_BELIEVED_SECONDS_OF_SPARK = 8.0  # each time costs two queries
 _AT_ONCE = 2  # releases whose cells are held: the one on screen, and one beside it
 
 
@@ -54,8 +56,42 @@ class Shelf(Protocol):
         ...
 
 
+Standing = tuple[list[dict[str, Any]], Withdrawals]
+"""The rows of `releases`, and what was withdrawn."""
+
+
+class Remembered:
+    """What tables say of their releases, as of a moment ago."""
+
+    def __init__(self, read: Callable[[], Standing], seconds: float, clock: Callable[[], float]) -> None:
+        self._read, self._seconds, self._clock = read, seconds, clock
+        self._lock = threading.Lock()
+        self._last: tuple[float, list[dict[str, Any]], Withdrawals] | None = None
+
+    def __call__(self) -> Standing:
+        with self._lock:
+            now = self._clock()
+            if self._last is None or now - self._last[0] >= self._seconds:
+                self._last = None  # where reading fails, it is tried again
+                self._last = (now, *self._read())
+            return self._last[1], self._last[2]
+
+
+def require_usable(standing: Standing, release_id: str, place: object, withdrawn_too: bool) -> dict[str, Any]:
+    """Return a release's row; refuse one that is not there any more, or not to be used any more."""
+    rows, gone = standing
+    row = next((row for row in rows if row["release_id"] == release_id), None)
+    if row is None:
+        raise StageMissing(
+            f"release {release_id} is not in {place} any more, or never was; choose another one, or restore its tables"
+        )
+    if release_id in gone and not withdrawn_too:
+        raise Withdrawn(f"release {release_id} was {gone[release_id]}. Do not use it any more; choose another one")
+    return row
+
+
 class OneRelease:
-    """A release that is in memory, or in tables with names: there is nothing else to look at."""
+    """A release that is in memory: there is nothing else to look at."""
 
     def __init__(self, release: Release) -> None:
         self.first, self._release = release.release_id, release
@@ -74,6 +110,30 @@ class OneRelease:
         pass
 
 
+class NamedRelease(OneRelease):
+    """A release of tables with names, which was read once by Spark; whether it is still in force, Spark is asked."""
+
+    def __init__(
+        self,
+        release: Release,
+        read: Callable[[], Standing],
+        withdrawn_too: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(release)
+        self._withdrawn_too = withdrawn_too
+        self._standing = Remembered(read, _BELIEVED_SECONDS_OF_SPARK, clock)
+
+    def entries(self) -> list[Entry]:
+        _, gone = self._standing()
+        return [replace(entry, withdrawn=entry.release_id in gone) for entry in super().entries()]
+
+    def open(self, release_id: str) -> Release:
+        release, standing = super().open(release_id), self._standing()
+        require_usable(standing, release_id, release.tables, self._withdrawn_too)
+        return replace(release, withdrawal=standing[1].get(release_id))
+
+
 class FolderShelf:
     """The releases of an output folder, read without Spark."""
 
@@ -86,8 +146,8 @@ class FolderShelf:
     ) -> None:
         self.first, self._folder, self._withdrawn_too = first, OutputFolder.at(output), withdrawn_too
         self._open: dict[str, Release] = {}
-        self._clock, self._lock, self._stop = clock, threading.RLock(), threading.Event()
-        self._read: tuple[float, list[dict[str, Any]], Withdrawals] | None = None
+        self._lock, self._stop = threading.RLock(), threading.Event()
+        self._tables = Remembered(self._read_tables, _BELIEVED_SECONDS, clock)
 
     def entries(self) -> list[Entry]:
         rows, gone = self._tables()
@@ -95,15 +155,8 @@ class FolderShelf:
         return [_entry(row, row["release_id"] in gone) for row in newest_first]
 
     def open(self, release_id: str) -> Release:
-        rows, gone = self._tables()
-        row = next((row for row in rows if row["release_id"] == release_id), None)
-        if row is None:
-            raise StageMissing(
-                f"release {release_id} is not in {self._folder.root} any more, or never was; choose another one, or "
-                "restore its tables"
-            )
-        if release_id in gone and not self._withdrawn_too:
-            raise Withdrawn(f"release {release_id} was {gone[release_id]}. Do not use it any more; choose another one")
+        standing = self._tables()
+        row, gone = require_usable(standing, release_id, self._folder.root, self._withdrawn_too), standing[1]
         with self._lock:
             if release_id not in self._open:
                 self._keep(release_id, self._build(row, gone))
@@ -128,14 +181,8 @@ class FolderShelf:
         if release is not None and isinstance(release.cells, HeldCells):
             threading.Thread(target=_read_ahead, args=(release.cells, self._stop), daemon=True).start()
 
-    def _tables(self) -> tuple[list[dict[str, Any]], Withdrawals]:
-        """Return the rows of `releases` and what was withdrawn, as of a moment ago."""
-        with self._lock:
-            now = self._clock()
-            if self._read is None or now - self._read[0] >= _BELIEVED_SECONDS:
-                self._read = None  # where reading fails, it is tried again
-                self._read = (now, release_rows(self._folder), read_withdrawals(self._folder))
-            return self._read[1], self._read[2]
+    def _read_tables(self) -> Standing:
+        return release_rows(self._folder), read_withdrawals(self._folder)
 
 
 def _read_ahead(cells: HeldCells, stop: threading.Event) -> None:
@@ -152,7 +199,25 @@ def _entry(row: dict[str, Any], withdrawn: bool) -> Entry:
 
 
 def shelf_of(release: Release, withdrawn_too: bool = False) -> OneRelease | FolderShelf:
-    """Return where a release and its neighbours come from: its folder, where it was read from one."""
-    if release.output is None or release.tables is not None:
+    """Return where a release and its neighbours come from: its folder, or its tables, where it was read from some."""
+    withdrawn_too = withdrawn_too or release.withdrawal is not None
+    if release.output is None:
         return OneRelease(release)
-    return FolderShelf(release.output, release.release_id, withdrawn_too or release.withdrawal is not None)
+    if release.tables is not None:
+        return NamedRelease(release, _read_by_spark(OutputFolder.at(release.output, release.tables)), withdrawn_too)
+    return FolderShelf(release.output, release.release_id, withdrawn_too)
+
+
+def _read_by_spark(folder: OutputFolder) -> Callable[[], Standing]:
+    """Return how tables with names are asked: by the session that read the release."""
+    from pyspark.sql import SparkSession
+
+    from vdr_spark.release.views import rows_by_spark, withdrawals_by_spark
+
+    spark = SparkSession.getActiveSession()  # of this thread; those of a server have none
+    if spark is None:
+        raise EnvironmentProblem(
+            f"the release's tables have names ({folder.tables}), and no Spark session is there to ask whether it is "
+            "still in force; open one: vdr_spark.spark_session()"
+        )
+    return lambda: (rows_by_spark(spark, folder), withdrawals_by_spark(spark, folder))

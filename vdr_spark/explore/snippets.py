@@ -41,7 +41,8 @@ def show_hotspot(release: Release, lat: float, lon: float, number: int, density:
     order = f"abs(slice - {number}), power(lat - ({lat!r}), 2) + power(lon - ({lon!r}), 2)"
     return {
         "python": f"{_open(release)}\nprint(release.nearest_dense_hotspot({lat!r}, {lon!r}, {number}, {density!r}))",
-        "sql": f"{_setup(release)}\nSELECT * FROM hotspots({density!r}) ORDER BY {order} LIMIT 1;",
+        "sql": f"{_setup(release)}\n-- By the released count; the page and Python choose by probability.\n"
+        f"SELECT * FROM hotspots({density!r}) ORDER BY {order} LIMIT 1;",
     }
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from vdr_spark.privacy.accounting import Account, Entry, State
 from vdr_spark.privacy.ledger_reader import LedgerReader
-from vdr_spark.report_page.markup import Markup, element, join, paragraph, section, table
+from vdr_spark.report_page.markup import Markup, element, join, paragraph, section, table, with_code
 from vdr_spark.storage.places import LedgerPlaces
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _as_booked(release: Release, book: BudgetBook) -> Markup:
             table(
                 ["when", "what", "of", "price"], rows, "Entries of the ledger about this dataset, the oldest first", 1
             ),
-            paragraph(f"{earlier} earlier entries are left out; `vdr budget history` has them.") if earlier else "",
+            _leave_out(earlier) if earlier else "",
             paragraph("As the ledger stood when this page was made. ", _own_price(release), class_="note"),
         ]
     )
@@ -96,6 +96,10 @@ def _gauge(account: Account) -> Markup:
     bar = element("div", bars, class_="gauge", role="img", aria_label=f"Of {account.describe(account.granted)}: {alt}")
     granted_words = element("span", "granted ", element("b", account.describe(account.granted)))
     return join([bar, element("p", granted_words, words, class_="keys")])
+
+
+def _leave_out(earlier: int) -> Markup:
+    return paragraph(with_code(f"{earlier} earlier entries are left out; `vdr budget history` has them."))
 
 
 def _own_price(release: Release) -> str:

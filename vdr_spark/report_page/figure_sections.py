@@ -166,9 +166,10 @@ def training_section(training: Mapping[str, TrainingLog]) -> Markup | None:
     parts: list[Markup] = []
     for name, log in training.items():
         known = {key: label for key, label in _CURVES.items() if log and key in log[0]}
-        if len(log) == 1:  # a curve of one point is none
-            figures = definitions((label, f"{log[0][key]:.3g}") for key, label in known.items())
-            parts += [element("h3", f"{name}, after its only epoch"), figures]
+        if known and len(log) < _LEAST_EPOCHS:
+            figures = definitions((label, _name_each(log, key)) for key, label in known.items())
+            epochs = "its only epoch" if len(log) == 1 else f"each of its {len(log)} epochs"
+            parts += [element("h3", f"{name}, after {epochs}"), figures]
         elif known:
             curves = (_training_chart(log, key, label) for key, label in known.items())
             parts += [element("h3", name), element("div", *curves, class_="charts")]
@@ -179,6 +180,12 @@ def training_section(training: Mapping[str, TrainingLog]) -> Markup | None:
     )
     return section("training", "Training", words, *parts)
 
+
+def _name_each(log: TrainingLog, key: str) -> str:
+    return ", then ".join(f"{record[key]:.3g}" for record in log if key in record)
+
+
+_LEAST_EPOCHS = 3  # that make a curve
 
 _CURVES = {
     "loss": "loss",

@@ -41,6 +41,14 @@ def element(name: str, /, *children: object, **attributes: object) -> Markup:
 _VOID = frozenset({"img", "meta", "br", "hr"})
 
 
+def with_code(text: str) -> Markup:
+    """Return text in which what stands between `backticks` is set as code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # one has no partner
+        return escape(text)
+    return join(element("code", part) if at % 2 else part for at, part in enumerate(parts))
+
+
 def section(anchor: str, title: str, *children: object) -> Markup:
     """Return a part of the page with its heading."""
     return element("section", element("h2", title, id=anchor), *children, aria_labelledby=anchor)

@@ -11,7 +11,7 @@ from vdr_spark.epsilon import GOOD_PRACTICE, NO_PROTECTION, WEAK, format_delta
 from vdr_spark.promise import Promise
 from vdr_spark.query.wording import format_box, format_moment
 from vdr_spark.release.release import Release, describe_bound
-from vdr_spark.report_page.markup import Markup, definitions, element, escape, join, paragraph, section
+from vdr_spark.report_page.markup import Markup, definitions, element, escape, join, paragraph, section, with_code
 
 _TITLES = {
     "basic": "What was released",
@@ -106,8 +106,10 @@ def statement_section(release: Release) -> Markup:
     sha256 = _mapping(statement.get("exact")).get("cells_sha256")
     foot = paragraph("SHA-256 of the released cells: ", element("code", sha256), class_="note") if sha256 else ""
     intro = paragraph(
-        "Names of fields follow OpenDP's registry of deployments, the questions NIST SP 800-226. `vdr audit` verifies "
-        "the statement against the ledger, the noisy counts and the released cells, without a single ping."
+        with_code(
+            "Names of fields follow OpenDP's registry of deployments, the questions NIST SP 800-226. `vdr audit` "
+            "verifies the statement against the ledger, the noisy counts and the released cells, without a single ping."
+        )
     )
     return section("statement", "The privacy statement", intro, *parts, foot)
 
@@ -122,7 +124,7 @@ def _value(value: Any) -> Markup:
         return join((join([str(name).replace("_", " "), ": ", _value(inner)]) for name, inner in value.items()), ", ")
     if isinstance(value, list | tuple):
         return join((_value(inner) for inner in value), "; ")
-    return escape(value)
+    return with_code(value) if isinstance(value, str) else escape(value)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -28,7 +28,7 @@ export interface Cell {
   lat: number; lon: number; slice: number; slices_away: number; distance_text: string; count_text: string;
   deviation_text: string | null; probability: number | null; start: string;
 }
-/** The best guess, and, where that is unlikely, the nearest cell with even odds. */
+/** The best guess, and, where that is unlikely, the best of those with even odds. */
 export interface Hotspot extends Cell {
   probability_within: number | null; density_text: string; extent_text: string; sentence: string; doubtful: boolean; likelier: Cell | null;
 }

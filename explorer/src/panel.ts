@@ -42,7 +42,7 @@ export function boxAnswer(into: HTMLElement, counted: Counted, meta: Meta, view:
   into.replaceChildren(...parts);
 }
 
-/** The nearest cell with even odds stands first: people look for a place to go to. The best guess stands beside it. */
+/** A cell with even odds stands first: people look for a place to go to. The best guess stands beside it. */
 export function hotAnswer(into: HTMLElement, found: Hotspot, go: (slice: number) => void): void {
   const guess = cellAnswer(found, found.density_text, found.doubtful ? " away, a guess" : " away", go);
   if (!found.doubtful) into.replaceChildren(...guess);
@@ -60,7 +60,7 @@ function doubt(found: Hotspot): string {
 export function hotSentence(found: Hotspot): string {
   if (!found.doubtful) return found.sentence;
   const { likelier } = found;
-  const first = likelier ? `The nearest cell with even odds or better is ${likelier.distance_text} away: about ${likelier.count_text} pings. ${when(likelier)}` : "No cell has even odds.";
+  const first = likelier ? `A cell with even odds or better is ${likelier.distance_text} away: about ${likelier.count_text} pings. ${when(likelier)}` : "No cell has even odds.";
   return `${first} A guess: ${found.sentence} ${doubt(found)}`;
 }
 

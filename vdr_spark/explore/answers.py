@@ -11,7 +11,6 @@ import numpy as np
 
 from vdr_spark.arrays import Floats
 from vdr_spark.errors import InvalidQuery
-from vdr_spark.explore.even_odds import EVEN, LikelyCell, find_even_odds
 from vdr_spark.explore.payload import factors
 from vdr_spark.explore.shelf import Entry
 from vdr_spark.grid import Box
@@ -26,6 +25,7 @@ Json = dict[str, Any]
 
 MOST_CELLS = 100_000_000  # of one question: seconds, not minutes
 MOST_HORIZON = 200  # slices ahead
+EVEN = 0.5  # from which on a cell is likelier than not to hold a density
 LEAST_DENSITY, MOST_DENSITY = 1.0, 1e12
 _BRIGHT_PERCENTILE = 99.95  # what the colour scale reaches up to
 _HOT_PERCENTILE = 99.5  # what a hot spot has at least, until a person says otherwise
@@ -183,7 +183,7 @@ def refuse_huge(cells: float) -> None:
 def find_hotspot(release: Release, lat: float, lon: float, number: int, density: float) -> Json:
     """Find the nearest hot spot of a density, with its probability, as `Release.nearest_dense_hotspot` does.
 
-    One that is unlikely is marked as such, and the nearest cell with even odds is told beside it.
+    One that is unlikely is marked as such, and the best of those with even odds is told beside it.
     """
     around = math.prod(
         min(2 * EXTENT_M / metres + 1, release.grid.cells_per_side) for metres in release.grid.cell_metres
@@ -191,7 +191,7 @@ def find_hotspot(release: Release, lat: float, lon: float, number: int, density:
     refuse_huge(release.grid.slices * around)
     found = release.nearest_dense_hotspot(lat, lon, number, density)
     doubtful = found.probability is not None and found.probability < EVEN
-    likelier = find_even_odds(release, lat, lon, number, density) if doubtful else None
+    likelier = _find_even_odds(release, lat, lon, number, density) if doubtful else None
     return {
         **_cell(release, found),
         "probability_within": found.probability_within,
@@ -203,7 +203,14 @@ def find_hotspot(release: Release, lat: float, lon: float, number: int, density:
     }
 
 
-def _cell(release: Release, found: DenseHotspot | LikelyCell) -> Json:
+def _find_even_odds(release: Release, lat: float, lon: float, number: int, density: float) -> DenseHotspot | None:
+    try:
+        return release.nearest_dense_hotspot(lat, lon, number, density, least_probability=EVEN)
+    except InvalidQuery:  # there is no such cell
+        return None
+
+
+def _cell(release: Release, found: DenseHotspot) -> Json:
     grid = release.grid
     return {
         "lat": float(grid.latitudes()[found.row]),

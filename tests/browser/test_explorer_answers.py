@@ -61,12 +61,12 @@ def test_a_click_finds_the_nearest_hot_spot(folder: str, explorer: Explorer, ope
 
 
 def test_an_unlikely_hot_spot_says_so_beside_one_of_even_odds(open_page: OpenPage) -> None:
-    counts = np.full((4, 12, 12), 60.0)
-    counts[2, 6, 8] = 150
+    counts = np.full((6, 12, 12), 60.0)
+    counts[5, 6, 8] = 150
     release = hand_made(counts, np.where(counts > 100, 10.0, 40.0), box=BOX)
     lat, lon = release.grid.latitudes()[6], release.grid.longitudes()[6]
     with closing(Explorer(shelf_of(release))) as explorer:
-        page = open_page(f"{explorer.url}#t=1&p={lat:.6f},{lon:.6f}&d=120")
+        page = open_page(f"{explorer.url}#t=0&p={lat:.6f},{lon:.6f}&d=120")
         page.wait_for_selector("#hot-answer h3")
         said = page.locator("#hot-answer").inner_text()
         assert "a guess" in said
@@ -75,7 +75,7 @@ def test_an_unlikely_hot_spot_says_so_beside_one_of_even_odds(open_page: OpenPag
         assert page.locator("#overlay .guess").count() == 1
         assert page.locator("#overlay .hot:not(.guess)").count() == 1
         page.click("#hot-answer >> text=Go there")
-        until(page, "document.getElementById('slider').value !== '1'")
+        until(page, "document.getElementById('slider').value !== '0'")
 
 
 def test_a_link_brings_the_view_back(folder: str, explorer: Explorer, open_page: OpenPage) -> None:

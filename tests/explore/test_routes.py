@@ -127,17 +127,17 @@ def test_the_nearest_hot_spot_is_the_librarys() -> None:
 
 
 def test_an_unlikely_hot_spot_says_so_and_comes_with_one_of_even_odds() -> None:
-    """Cells of 60 pings that may hold 120 lie all around; the one that does is two columns away."""
-    counts = np.full((4, 12, 12), 60.0)
-    counts[1, 6, 8] = 150
+    """Cells of 60 pings that may hold 120 lie all around; the one that does is five slices away."""
+    counts = np.full((6, 12, 12), 60.0)
+    counts[5, 6, 8] = 150
     deviation = np.where(counts > 100, 10.0, 40.0)
     release = hand_made(counts, deviation, box=BOX)
     lat, lon = release.grid.latitudes()[6], release.grid.longitudes()[6]
-    ask = f"api/hotspot?release={release.release_id}&t=1&lat={lat}&lon={lon}&density="
+    ask = f"api/hotspot?release={release.release_id}&t=0&lat={lat}&lon={lon}&density="
     found = told(get(site(release), f"{ask}120"))
     assert found["doubtful"]
     assert 0 < found["probability"] < 0.5
-    assert (found["likelier"]["count_text"], found["likelier"]["slices_away"]) == ("150", 0)
+    assert (found["likelier"]["count_text"], found["likelier"]["slices_away"]) == ("150", 5)
     assert found["likelier"]["lon"] == release.grid.longitudes()[8]
     assert found["likelier"]["probability"] > 0.9
     sure = told(get(site(release), f"{ask}30"))

@@ -42,7 +42,7 @@ test-fast: $(READY) ## the tests that need no Spark and train no network (2 minu
 audit-test: $(READY) ## the statistical audit at length: hundreds of whole collect jobs (long; never timed)
 	@$(BIN)/python -m pytest $(AT_LONG) -m audits tests/statistical
 
-fault-test: $(READY) ## kill -9 at 91 points of a release, and the same command again after each; speculation on a cluster (over an hour)
+fault-test: $(READY) ## kill -9 at 93 points of a release, and the same command again after each; speculation on a cluster (over an hour)
 	@$(PYTEST) $(AT_LONG) --dist load -m faults tests/faults tests/side_channels
 
 # 900 MB are downloaded into build/engines, once. Trino needs Java 24 or newer beside Spark's 17.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import posixpath
+from contextlib import suppress
 from typing import Any
+from uuid import uuid4
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
@@ -43,8 +45,14 @@ def write_text(path: str, content: str) -> None:
     if not isinstance(fs, LocalFileSystem):
         fs.pipe_file(inside, content.encode())  # whole or not at all, and no right to delete is needed
         return
-    fs.pipe_file(inside + ".tmp", content.encode())
-    fs.mv(inside + ".tmp", inside)
+    draft = f"{inside}.tmp{uuid4().hex}"  # of its own: another process may write the same file at this moment
+    try:
+        fs.pipe_file(draft, content.encode())
+        fs.mv(draft, inside)
+    except BaseException:
+        with suppress(OSError):
+            fs.rm_file(draft)
+        raise
 
 
 def read_text(path: str) -> str:

@@ -33,7 +33,7 @@ PYTEST  := $(BIN)/python -m pytest -n 2 --no-loadscope-reorder
 # Hundreds of jobs in one test take longer than a test may take otherwise.
 AT_LONG := -o timeout=3600 -o faulthandler_timeout=4000
 
-test: lint ## lint, types and all tests but audits, kills, servers, stores, clusters and browsers (15 to 19 minutes)
+test: lint ## lint, types and all tests but audits, kills, servers, stores, clusters and browsers (11 to 15 minutes)
 	@$(PYTEST) --dist loadfile
 
 test-fast: $(READY) ## the tests that need no Spark and train no network (2 minutes)

@@ -80,6 +80,23 @@ def test_where_we_are_better_there_is_no_exception(tmp_path: Path) -> None:
     assert "- none." in text
 
 
+def test_a_table_of_several_epsilons_has_a_row_for_each(tmp_path: Path) -> None:
+    lines = [
+        Line({"method": method, "epsilon": epsilon, "side": "30-120 m"}, "relative_error", mean, 0.001, 3)
+        for method, epsilon, mean in (("auto", 0.05, 0.3), ("ug", 0.05, 0.2), ("auto", 1, 0.1), ("ug", 1, 0.4))
+    ]
+    about = {"draw": 0, "pings": 800, "kept": 600, "k": 5, "noise_deviation": 2.0, "cells": 100}
+    notes = {"command": "vdr experiment x", "place": "a city", "draws": 3, "about": [about]}
+    (tmp_path / "all.json").write_text(json.dumps({"experiment": "comparison_epsilon", **notes}))
+    (tmp_path / "all.csv").write_text(to_csv(lines))
+    (tmp_path / "all.md").write_text("# Title\n\nwords\n")
+    text = describe_records(read_records(tmp_path))
+    assert re.search(r"^\| `all`, epsilon 0.05 \| \*\*0.67\*\* \(ug\) \|", text, re.MULTILINE)
+    assert re.search(r"^\| `all`, epsilon 1 \| 4.00 \(ug\) \|", text, re.MULTILINE)
+    assert "- `all`, epsilon 0.05, 30-120 m: `auto` 0.3 ± 0.001; `ug` 0.2 ± 0.001." in text
+    assert text.count("From `benchmarks/records/all.csv`, by `vdr experiment x`.") == 1
+
+
 def test_a_page_without_the_mark_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="must hold the line"):
         renew_page("no mark", tmp_path)

@@ -9,9 +9,11 @@ never part of a release.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -31,6 +33,7 @@ from vdr_spark.units import WEIGHT_UNIT
 Users = Literal["none", "own", "cut", "apart"]
 _NORTH, _SOUTH = 3.0, 0.5  # times the pings of a user, where heavy users live apart
 _PINGS_PER_BLOCK = 150_000  # expected, as `vdr synth` cuts its people
+_ROWS_AT_A_TIME = 10_000_000  # of pings that are sorted by user
 
 
 @dataclass(frozen=True)
@@ -152,11 +155,27 @@ class Data:
         pings = np.bincount(self.users)[self.users]
         if bounding == "weight":
             return self.counted(self.cells, np.minimum(1, k / pings))
-        order = np.lexsort((np.random.default_rng([1, draw]).random(len(self.users)), self.users))
-        users = self.users[order]
+        chances = np.random.default_rng([1, draw]).random(len(self.users))
+        stays = (self._find_first(chances, block, k) for block in self._blocks_of_users())
+        return self.counted(self.cells[np.concatenate(list(stays))])
+
+    def _blocks_of_users(self) -> Iterator[NDArray[np.int64]]:
+        """Yield the rows of so many users at a time that sorting them takes little memory beside the pings."""
+        assert self.users is not None
+        cumulated = np.cumsum(np.bincount(self.users))
+        ends = np.unique(np.searchsorted(cumulated, np.arange(_ROWS_AT_A_TIME, cumulated[-1], _ROWS_AT_A_TIME)))
+        bounds = [0, *(ends + 1), len(cumulated)]
+        for low, high in pairwise(bounds):
+            yield np.flatnonzero((self.users >= low) & (self.users < high))
+
+    def _find_first(self, chances: NDArray[np.float64], rows: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+        """Return which of some rows, those of whole users, are among the first so many of their user by chance."""
+        assert self.users is not None
+        rows = rows[np.lexsort((chances[rows], self.users[rows]))]
+        users = self.users[rows]
         first = np.flatnonzero(np.r_[True, users[1:] != users[:-1]])
         place = np.arange(len(users)) - np.repeat(first, np.diff(np.r_[first, len(users)]))
-        return self.counted(self.cells[order][place < k])
+        return rows[place < k]
 
     def _bound_norms(self, norm: int) -> NDArray[np.float32]:
         """By what collect itself does with the pings of one bucket; here all are in one."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from vdr_spark.experiments.words import are_apart
 
 MARK = "<!-- From here on made by `make results` from benchmarks/records; changes by hand are lost. -->"
 OURS, PAPERS = "auto", ("vqvae_gamma", "vqvae")
-_COMPARISON, _QUICK = "comparison", "-quick"
+_COMPARISON, _BY_EPSILON, _QUICK = "comparison", "comparison_epsilon", "-quick"
 _WORDS = {
     OURS: "**our release, `auto`**",
     "vqvae_gamma": "the paper's VDR (`vqvae_gamma`)",
@@ -70,6 +70,7 @@ class Record:
     about: dict[str, float]
     lines: list[Line]
     text: str
+    epsilon: float | None = None  # of all lines, where the table holds several
 
     @classmethod
     def read(cls, path: Path) -> Record:
@@ -84,6 +85,16 @@ class Record:
     def methods(self) -> list[str]:
         """The methods in the order in which they were asked for."""
         return list(dict.fromkeys(str(line.asked["method"]) for line in self.lines if "method" in line.asked))
+
+    @property
+    def label(self) -> str:
+        """What it is called in a table of several."""
+        return f"`{self.name}`" if self.epsilon is None else f"`{self.name}`, epsilon {self.epsilon:g}"
+
+    def by_epsilon(self) -> list[Record]:
+        """Return the parts of a table that sweeps epsilon, smallest first; the table itself where it does not."""
+        swept = sorted({float(line.asked["epsilon"]) for line in self.lines if "epsilon" in line.asked})
+        return [replace(self, lines=choose(self.lines, epsilon=of), epsilon=of) for of in swept] or [self]
 
     @property
     def source(self) -> str:
@@ -107,7 +118,8 @@ def renew_page(page: str, folder: Path) -> str:
 def read_records(folder: Path) -> list[Record]:
     """Return all records of a folder: comparisons first, then experiments by name."""
     records = [Record.read(path) for path in sorted(folder.glob("*.json"))]
-    return sorted(records, key=lambda record: (record.experiment != _COMPARISON, record.name))
+    first = [_COMPARISON, _BY_EPSILON]
+    return sorted(records, key=lambda record: (record.experiment not in first, record.experiment, record.name))
 
 
 def describe_records(records: list[Record]) -> str:
@@ -116,8 +128,14 @@ def describe_records(records: list[Record]) -> str:
     full, quick = (
         [record for record in compared if record.name.endswith(_QUICK) == is_quick] for is_quick in (False, True)
     )
-    others = [record for record in records if record.experiment != _COMPARISON]
-    parts = (_by_how_much(full), _beside_the_paper(full), _comparisons([*full, *quick]), _experiments(others))
+    others = [record for record in records if record.experiment not in (_COMPARISON, _BY_EPSILON)]
+    swept = [part for record in records if record.experiment == _BY_EPSILON for part in record.by_epsilon()]
+    parts = (
+        _by_how_much([*full, *swept]),
+        _beside_the_paper(full),
+        _comparisons([*full, *quick]),
+        _experiments(others),
+    )
     return "\n".join(line for part in parts for line in part)
 
 
@@ -127,14 +145,18 @@ def _by_how_much(records: list[Record]) -> Iterator[str]:
     yield (
         "The error of the best *other* method, the paper's VDR and the noisy tensor among them, by the error of "
         "`auto`: above 1 `auto` is ahead, bold is where it is not. Each ratio is of two means in the tables below, "
-        "which name file and command. Hot spots: `auto` by probability, others by their counts.\n"
+        "which name file and command, or in a file named below. Hot spots: `auto` by probability, told that it is "
+        "asked at pings, others by their counts.\n"
     )
     yield f"| | {' | '.join(kind.name for kind in KINDS)} |\n| --- |{' --- |' * len(KINDS)}"
     for record in records:
-        yield f"| `{record.name}` | {' | '.join(_ratio(record, kind) for kind in KINDS)} |"
+        yield f"| {record.label} | {' | '.join(_ratio(record, kind) for kind in KINDS)} |"
     yield "\n**Exceptions**, where another method has the smaller mean:\n"
     exceptions = [sentence for record in records for kind in KINDS if (sentence := _exception(record, kind))]
     yield "\n".join(exceptions or ["- none."]) + "\n"
+    swept = dict.fromkeys(record.source for record in records if record.epsilon is not None)
+    if swept:
+        yield "Several epsilons: " + " ".join(swept) + "\n"
 
 
 def _rivals(record: Record, kind: Kind) -> list[tuple[str, Line]]:
@@ -159,7 +181,7 @@ def _exception(record: Record, kind: Kind) -> str:
         return ""
     names = ", ".join(f"`{method}` {_number(line)}" for method, line in better)
     tied = "" if are_apart(ours.mean, ours.sd, better[0][1].mean, better[0][1].sd) else " (not told apart by the draws)"
-    return f"- `{record.name}`, {kind.name}: `auto` {_number(ours)}; {names}{tied}."
+    return f"- {record.label}, {kind.name}: `auto` {_number(ours)}; {names}{tied}."
 
 
 def _beside_the_paper(records: list[Record]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""All commands of `vdr`, put together.
+"""All commands of `vdr`, put together; those that make a release stand here.
 
 What a command needs is imported when it runs: `vdr --help` and `vdr explain` answer at once.
 """
@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from vdr_spark.cli import budget, query, releases, series, sql
+from vdr_spark.cli import budget, judgement, over_release, query, releases, series, sql
 from vdr_spark.cli.console import console, run
 from vdr_spark.cli.logs import show_log_options
 from vdr_spark.cli.options import (
@@ -19,14 +19,11 @@ from vdr_spark.cli.options import (
     DryRun,
     Json,
     Overrides,
-    ReadsTheTruth,
-    RegionName,
-    WithdrawnToo,
     Yes,
     open_any_window,
     open_config,
 )
-from vdr_spark.errors import ExitCode, InvalidConfig
+from vdr_spark.errors import ExitCode
 
 app = typer.Typer(
     name="vdr",
@@ -36,6 +33,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+app.add_typer(over_release.app)
+app.add_typer(judgement.app)
 app.add_typer(query.app, name="query")
 app.add_typer(budget.app, name="budget")
 app.add_typer(releases.app, name="releases")
@@ -164,211 +163,6 @@ def release(
         series.release_windows(conf, overrides or [], wish, not yes, dry_run)
         return
     _run("release", conf, overrides, dry_run, ask=not yes)
-
-
-@app.command()
-def draw(
-    conf: Conf,
-    region: RegionName = None,
-    release_id: query.ReleaseId = None,
-    moving: Annotated[
-        bool, typer.Option("--moving", help="Also the busiest day as a moving picture, day.webp.")
-    ] = False,
-    withdrawn_too: WithdrawnToo = False,
-    overrides: Overrides = None,
-) -> None:
-    """Draw maps of a published release, from its tables alone: a few slices, a day, the whole period, the error."""
-    from vdr_spark.cli import draw as command
-
-    command.run(open_config(conf, overrides), region, release_id, withdrawn_too, moving)
-
-
-@app.command()
-def report(
-    conf: Conf,
-    region: RegionName = None,
-    release_id: query.ReleaseId = None,
-    to: Annotated[
-        Path | None,
-        typer.Option("--to", metavar="PATH", help="The file to write. Default: in `reports` of the output."),
-    ] = None,
-    withdrawn_too: WithdrawnToo = False,
-    reads_the_truth: Annotated[
-        bool,
-        typer.Option(
-            "--reads-the-truth", help="Of generated pings: also true, noisy and released side by side. NOT private."
-        ),
-    ] = False,
-    overrides: Overrides = None,
-) -> None:
-    """Write a report on a published release as one HTML file: promise, budget, maps, accuracy, hot spots, use.
-
-    From released tables and the ledger alone. It fetches nothing, runs nothing, and prints well.
-    """
-    from vdr_spark.cli import report as command
-
-    command.run(open_config(conf, overrides), conf, region, release_id, to, withdrawn_too, reads_the_truth)
-
-
-@app.command()
-def explore(
-    conf: Conf,
-    region: RegionName = None,
-    release_id: query.ReleaseId = None,
-    port: Annotated[
-        int, typer.Option(metavar="N", help="Where to listen on 127.0.0.1. Default: any that is free.")
-    ] = 0,
-    backdrop: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.geojson", help="Coast, streets, borders of your own behind the density."),
-    ] = None,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, and open nothing.")] = False,
-    withdrawn_too: WithdrawnToo = False,
-    overrides: Overrides = None,
-) -> None:
-    """Show a published release on a page of this machine: maps, boxes, hot spots. From its tables alone."""
-    from vdr_spark.cli import explore as command
-
-    config = open_config(conf, overrides)
-    command.run(config, region, release_id, withdrawn_too, port, backdrop, not no_browser)
-
-
-@app.command()
-def export(
-    conf: Conf,
-    format: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="geoparquet, geotiff, zarr, csv, or h3: sums of hexagons.")
-    ],
-    to: Annotated[
-        Path, typer.Option("--to", metavar="PATH", help="A file, or for Zarr a folder, in a folder that exists.")
-    ],
-    region: RegionName = None,
-    release_id: query.ReleaseId = None,
-    box: Annotated[
-        str | None, typer.Option("--box", metavar="S,W,N,E", help="Only cells that this box touches, in degrees.")
-    ] = None,
-    start: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="ISO time, in the release's zone unless it says. Default: its start."),
-    ] = None,
-    end: Annotated[str | None, typer.Option(metavar="TIME", help="The same. Default: its end.")] = None,
-    geometry: Annotated[
-        str | None,
-        typer.Option(metavar="cell|centre", help="Of GeoParquet: outlines of cells, or their centres. Default: cell."),
-    ] = None,
-    resolution: Annotated[
-        int | None, typer.Option(metavar="0-15", help="Of h3: 8 has hexagons of 0.7 square kilometres. Default: 8.")
-    ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace what lies at PATH; without it, that is refused.")
-    ] = False,
-    withdrawn_too: WithdrawnToo = False,
-    overrides: Overrides = None,
-) -> None:
-    """Write a published release as a file for other tools, from its tables alone. Costs no privacy.
-
-    The file says which release it is of and what was promised, and is there whole or not at all.
-    """
-    from vdr_spark.cli import export as command
-
-    wish = command.Wish(format, to, box, start, end, geometry, resolution, overwrite, withdrawn_too)
-    command.run(open_config(conf, overrides), region, release_id, wish)
-
-
-@app.command()
-def evaluate(
-    conf: Conf, region: RegionName = None, reads_the_truth: ReadsTheTruth = False, overrides: Overrides = None
-) -> None:
-    """Compare a release with the exact counts. NOT private: its results stay out of every release."""
-    from vdr_spark.cli import evaluate as command
-
-    command.run(open_config(conf, overrides), region, reads_the_truth)
-
-
-@app.command("audit")
-def audit_command(conf: Conf, overrides: Overrides = None, as_json: Json = False) -> None:
-    """Verify a release: ledger, noisy tensor, its noise, cells, statement. Exit code 0 if all holds, 6 if not."""
-    from vdr_spark.cli import audit as command
-
-    if not command.run(open_config(conf, overrides), as_json):
-        raise typer.Exit(ExitCode.NOT_RIGHT)
-
-
-@app.command()
-def demo(conf: Conf, overrides: Overrides = None) -> None:
-    """Generate a city and release it, end to end; then ask it questions and compare it with its truth."""
-    from vdr_spark.cli import demo as command
-
-    command.run(open_config(conf, overrides), conf)
-
-
-@app.command()
-def experiment(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="An experiment of conf/experiments, or a YAML file.")
-    ] = None,
-    show_list: Annotated[bool, typer.Option("--list", help="List the experiments, and end.")] = False,
-    input: Annotated[
-        str | None,
-        typer.Option("--input", metavar="PATH", help="Real pings: Parquet, or SNAP's check-ins. Default: generated."),
-    ] = None,
-    preset: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Box, period, slices and who is protected, as cabs_sf or tdrive.")
-    ] = None,
-    size: Annotated[str, typer.Option(metavar="full|quick", help="For the record, or of seconds.")] = "full",
-    quick: Annotated[bool, typer.Option("--quick", help="The same as --size quick.")] = False,
-    cells: Annotated[int | None, typer.Option(metavar="M", help="Cells along each side.")] = None,
-    method: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="In place of the experiment's methods. Repeatable.")
-    ] = None,
-    epsilon: Annotated[
-        list[float] | None, typer.Option(metavar="NUMBER", help="In place of the experiment's. Repeatable.")
-    ] = None,
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="A setting of all points, as k=13, data.pings=1e6. Repeatable."
-        ),
-    ] = None,
-    draws: Annotated[int | None, typer.Option(metavar="N", help="Of the noise. Default: 3.")] = None,
-    output: Annotated[str | None, typer.Option(metavar="FOLDER", help="Default: a folder of out/experiments.")] = None,
-    record: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FOLDER", help="Put table, paragraph and record there too, as docs/results.md reads them."
-        ),
-    ] = None,
-    folder: Annotated[Path, typer.Option("--conf", metavar="FOLDER", help="Where experiments are.")] = Path(
-        "conf/experiments"
-    ),
-) -> None:
-    """Run one of the paper's experiments: CSV, PNG, and a paragraph of what is seen. NOT private: it reads the truth.
-
-    What is done is not done again: a run that was ended goes on with the same command.
-    """
-    from vdr_spark.cli import experiment as command
-    from vdr_spark.experiments.experiment import Wish
-
-    if show_list:
-        command.print_list(folder)
-        return
-    if name is None:
-        raise InvalidConfig("which experiment? Name one of `vdr experiment --list`")
-    chosen = "quick" if quick else size
-    wish = Wish(
-        name,
-        chosen,
-        input,
-        preset,
-        cells,
-        draws,
-        tuple(epsilon or ()),
-        tuple(method or ()),
-        tuple(assignments or ()),
-        output,
-        record,
-    )
-    command.run(wish, folder)
 
 
 def _run(command: str, conf: Path, overrides: list[str] | None, dry: bool, ask: bool = False) -> None:

@@ -1,7 +1,5 @@
-"""The ledger: written first, never overspent, never edited."""
+"""The ledger: written first, never overspent."""
 
-import json
-import shutil
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -11,79 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
-from tests.conftest import ROOT, small_overrides
 from tests.plans import draw_id_of, request_of
+from tests.privacy.ledgers import ledger_at, spend
 from tests.privacy.written_ledger import chain, write_ledger
-from vdr_spark.config import ReleaseConfig, load_config
+from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import BudgetExceeded, LedgerConflict, OtherCurrency
 from vdr_spark.plan import make_plan
 from vdr_spark.price import Price
 from vdr_spark.privacy.accounting import Cap, Draw, Entry, Grant, State
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.spark_errors import COMMIT_CONFLICTS
-from vdr_spark.storage.places import LedgerPlaces
 from vdr_spark.storage.tables import append_once
 
 Small = Callable[..., ReleaseConfig]
-
-
-@pytest.fixture
-def ledger(spark: SparkSession, tmp_path: Path) -> Ledger:
-    return ledger_at(spark, tmp_path / "ledger")
-
-
-@pytest.fixture
-def ledger_of_spark(spark: SparkSession, tmp_path: Path) -> Ledger:
-    """A ledger that Spark alone can write: delta-rs would decode its folder's name."""
-    return ledger_at(spark, tmp_path / "ledger%41")
-
-
-def ledger_at(spark: SparkSession, path: Path) -> Ledger:
-    return Ledger(spark, LedgerPlaces(str(path), f"{path}.head.json"))
-
-
-@pytest.fixture(scope="module")
-def booked(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[ReleaseConfig, Path]:
-    """A release, and a folder with two ledgers: `reserved`, where it is, and `spent`, where it was made too."""
-    folder = tmp_path_factory.mktemp("booked")
-    config = load_config(ROOT / "conf/demo.yaml", small_overrides(folder))
-    ledger = ledger_at(spark, folder / "spent")
-    ledger.reserve(request_of(config))
-    copy_ledger(folder / "spent", folder / "reserved")
-    spend(ledger, config)
-    return config, folder
-
-
-def copy_ledger(place: Path, to: Path) -> None:
-    shutil.copytree(place, to)
-    shutil.copy(f"{place}.head.json", f"{to}.head.json")
-
-
-def copied(spark: SparkSession, place: Path, folder: Path) -> Ledger:
-    """A ledger of a test's own that knows its entries, as one does that wrote them."""
-    copy_ledger(place, folder / place.name)
-    ledger = ledger_at(spark, folder / place.name)
-    assert ledger.entries()
-    return ledger
-
-
-@pytest.fixture
-def reserved(spark: SparkSession, booked: tuple[ReleaseConfig, Path], tmp_path: Path) -> tuple[Ledger, ReleaseConfig]:
-    """A ledger of a test's own in which a release is reserved."""
-    return copied(spark, booked[1] / "reserved", tmp_path), booked[0]
-
-
-@pytest.fixture
-def spent(spark: SparkSession, booked: tuple[ReleaseConfig, Path], tmp_path: Path) -> tuple[Ledger, ReleaseConfig]:
-    """A ledger of a test's own in which a release is reserved and spent."""
-    return copied(spark, booked[1] / "spent", tmp_path), booked[0]
-
-
-def spend(ledger: Ledger, config: ReleaseConfig) -> None:
-    ledger.mark_spent(request_of(config), make_plan(config).cells_draw, "of the tensor")
 
 
 def test_reserve_then_spend_counts_once(ledger: Ledger, small_config: Small) -> None:
@@ -179,82 +119,9 @@ def test_the_loser_of_a_commit_decides_anew(
     assert [entry.state.value for entry in ledger_of_spark.entries()] == ["granted", "reserved"]
 
 
-@pytest.mark.parametrize("edit", ["UPDATE delta.`{}` SET epsilon = '1' WHERE sequence = 2", "DELETE FROM delta.`{}`"])
-def test_the_table_is_append_only(spark: SparkSession, reserved: tuple[Ledger, ReleaseConfig], edit: str) -> None:
-    with pytest.raises(Exception, match="append"):
-        spark.sql(edit.format(reserved[0].path))
-
-
-def test_an_edited_ledger_is_noticed(spark: SparkSession, reserved: tuple[Ledger, ReleaseConfig]) -> None:
-    ledger, config = reserved
-    spark.sql(f"ALTER TABLE delta.`{ledger.path}` SET TBLPROPERTIES ('delta.appendOnly' = 'false')")
-    DeltaTable.forPath(spark, ledger.path).update("sequence = 2", {"epsilon": "'0.1'"})
-    with pytest.raises(LedgerConflict, match="changed by hand at entry 2"):
-        ledger.account(config.dataset)
-
-
 def test_spending_what_was_never_reserved_is_refused(ledger: Ledger, small_config: Small) -> None:
     with pytest.raises(LedgerConflict, match="does not know it"):
         spend(ledger, small_config())
-
-
-def cut_off(path: str, entries: int) -> None:
-    """Take the last commits out of a Delta table's log, as a person with a shell would."""
-    commits = sorted(Path(path).glob("_delta_log/*.json"))
-    for commit in commits[-entries:]:
-        commit.unlink()
-        (commit.parent / f".{commit.name}.crc").unlink(missing_ok=True)
-
-
-def forget_cached_tables(spark: SparkSession) -> None:
-    assert spark._jvm is not None
-    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
-
-
-def test_a_ledger_whose_end_was_cut_off_is_noticed(spark: SparkSession, spent: tuple[Ledger, ReleaseConfig]) -> None:
-    ledger, config = spent
-    cut_off(ledger.path, entries=2)
-    forget_cached_tables(spark)
-    with pytest.raises(LedgerConflict, match=r"has 1 entries, but its head .* remembers entry 3"):
-        ledger.account(config.dataset)
-
-
-def test_rows_deleted_by_sql_are_noticed(spark: SparkSession, reserved: tuple[Ledger, ReleaseConfig]) -> None:
-    ledger, config = reserved
-    spark.sql(f"ALTER TABLE delta.`{ledger.path}` SET TBLPROPERTIES ('delta.appendOnly' = 'false')")
-    spark.sql(f"DELETE FROM delta.`{ledger.path}` WHERE sequence = 2")
-    with pytest.raises(LedgerConflict, match="cut off, replaced or deleted"):
-        ledger.reserve(request_of(config))
-
-
-def test_a_ledger_that_is_gone_or_replaced_is_noticed(
-    spark: SparkSession, reserved: tuple[Ledger, ReleaseConfig], tmp_path: Path
-) -> None:
-    ledger, config = reserved
-    shutil.rmtree(ledger.path)
-    forget_cached_tables(spark)
-    with pytest.raises(LedgerConflict, match="has 0 entries"):
-        ledger.reserve(request_of(config))
-    # Another ledger, whole in itself, in its place.
-    other = ledger_at(spark, tmp_path / "other")
-    other.reserve(request_of(config))
-    shutil.move(other.path, ledger.path)
-    forget_cached_tables(spark)
-    with pytest.raises(LedgerConflict, match="with another ending"):
-        ledger.account(config.dataset)
-
-
-def test_a_ledger_head_may_be_behind_and_may_not_be_damaged(reserved: tuple[Ledger, ReleaseConfig]) -> None:
-    ledger, config = reserved
-    ledger_head = Path(ledger._head.path)
-    first = ledger.entries()[0]
-    # Killed after the entry was written and before the head was told.
-    ledger_head.write_text(json.dumps({"sequence": 1, "entry_hash": first.entry_hash}))
-    spend(ledger, config)
-    assert json.loads(ledger_head.read_text())["sequence"] == 3
-    ledger_head.write_text("{")
-    with pytest.raises(LedgerConflict, match=r"head .* is damaged"):
-        ledger.account(config.dataset)
 
 
 def test_a_cap_limits_how_fast_a_budget_is_spent(ledger: Ledger, small_config: Small) -> None:
@@ -335,14 +202,6 @@ def test_two_draws_that_meet_under_one_id_are_told_apart(
             attempt()
     assert ledger.reserve(request_of(cheap)) is State.RESERVED
     assert ledger.account("demo-city").committed == Fraction(1, 100)
-
-
-def test_the_ledger_head_is_told_of_what_it_missed(spent: tuple[Ledger, ReleaseConfig]) -> None:
-    ledger, config = spent
-    ledger_head = Path(ledger._head.path)
-    ledger_head.write_text(json.dumps({"sequence": 2, "entry_hash": ledger.entries()[1].entry_hash}))
-    spend(ledger, config)  # nothing new to write
-    assert json.loads(ledger_head.read_text())["sequence"] == 3
 
 
 IN_RHO = ("privacy.epsilon=null", "privacy.budget=null", "privacy.rho=1/2", "privacy.delta=1e-9")

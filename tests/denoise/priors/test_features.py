@@ -16,7 +16,8 @@ def test_no_feature_knows_the_cells_own_noise(slices: int) -> None:
     noisy = with_noise(truth)
     features = Features(noisy, NOISE, 4.0)
     noise = noisy - truth
-    seen = np.stack([features.of(t).all for t in range(slices)], axis=1).astype(np.float64)  # (C, T, M, M)
+    both = [np.concatenate([of.others, of.own]) for of in map(features.of, range(slices))]
+    seen = np.stack(both, axis=1).astype(np.float64)  # (C, T, M, M)
     for feature in seen:
         scaled = np.arcsinh(feature)  # else the hot spot alone would speak
         correlation = np.corrcoef(scaled.ravel(), noise.ravel())[0, 1]

@@ -90,6 +90,34 @@ def test_no_prediction_leans_towards_the_cells_own_noise(
     assert abs(own_noise_by_bin(prior, noisy - truth)).max() < 4
 
 
+def lean_over_draws(draws: int = 6) -> tuple[float, np.ndarray]:
+    """Of a small town in 8 slices: how much of its cells' noise a prior follows, as so many cells' own; and by bin."""
+    truth = small_town(96)[:8]
+    follows, predicted, noises = [], [], []
+    for draw in range(draws):
+        noisy = with_noise(truth, seed=100 + draw)
+        prior, noise = prior_of(noisy), noisy - truth
+        follows.append(float((noise * (prior - truth)).sum() / NOISE.variance))
+        predicted.append(prior)
+        noises.append(noise)
+    return float(np.mean(follows)), own_noise_by_bin(np.concatenate(predicted), np.concatenate(noises))
+
+
+def test_on_a_small_tensor_no_prediction_leans_either() -> None:
+    """Few cells teach the weights, so what they learn of the noise is seen first here."""
+    follows, by_bin = lean_over_draws()
+    assert abs(follows) < 20  # of 73,728
+    assert abs(by_bin).max() < 4
+
+
+def test_a_second_look_at_what_the_other_slices_say_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they expect was made by weights of other folds; a regression on both undoes that."""
+    monkeypatch.setattr(Features, "regressed", lambda self, t: np.concatenate([self.of(t).others, self.of(t).own]))
+    follows, by_bin = lean_over_draws()
+    assert follows > 30
+    assert abs(by_bin).max() > 6
+
+
 def test_what_the_other_slices_expect_leans_towards_the_noise_of_no_block(
     town: tuple[np.ndarray, np.ndarray], features: Features
 ) -> None:

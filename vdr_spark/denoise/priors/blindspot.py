@@ -119,7 +119,7 @@ class _View:
     def of(self, t: int) -> _NetworkInput:
         """Return the input of a whole slice. B = 1; features as half floats, of which many are held."""
         seen, expected = self._features.of(t), self._features.expected[t]
-        log_ridge = np.log(np.maximum(self._ridge.predict(t, seen.all, expected), _SMALLEST_MEAN))
+        log_ridge = np.log(np.maximum(self._ridge.predict(t, seen.regressed, expected), _SMALLEST_MEAN))
         changed = log_ridge - np.log(np.maximum(expected, _SMALLEST_MEAN))
         others = np.arcsinh(seen.others / seen.others_noise[:, None, None])
         own = np.arcsinh(seen.own / seen.own_noise[:, None, None])

@@ -57,11 +57,17 @@ class SliceFeatures:
     own: Image
     others_noise: Floats
     own_noise: Floats
+    is_alone: bool  # there is no other slice
 
     @property
-    def all(self) -> Image:
-        """Features of other slices and of the own one. (C, M, M)"""
-        return np.concatenate([self.others, self.own])
+    def regressed(self) -> Image:
+        """Those that the regression of `ridge` joins. (C, M, M)
+
+        What other slices say is in what is expected of the cells already, by weights of other folds. To offer it once
+        more beside that would undo the folds: such an expectation lies a little away from the noise of its own fold,
+        so a regression on both takes the difference and turns it round, and leans towards the cell's own noise.
+        """
+        return np.concatenate([self.others, self.own]) if self.is_alone else self.own
 
 
 class Features:
@@ -95,6 +101,10 @@ class Features:
         """The slices that a regression learns from, evenly spaced."""
         return evenly_spaced(len(self._noisy), _TRAINING_SLICES)
 
+    def regressed(self, t: int) -> Image:
+        """Return the features of slice t that the regression of `ridge` joins, and make no others. (C, M, M)"""
+        return self.of(t).regressed if len(self._noisy) == 1 else self._own_slice(t)[0]
+
     def of(self, t: int) -> SliceFeatures:
         """Return the features of slice t."""
         others, others_noise = self._other_slices(t)
@@ -104,7 +114,7 @@ class Features:
         if self._past is not None:
             past, past_noise = self._past_features(t)
             others, others_noise = np.concatenate([others, past]), np.append(others_noise, past_noise)
-        return SliceFeatures(others, own, others_noise, own_noise)
+        return SliceFeatures(others, own, others_noise, own_noise, is_alone=len(self._noisy) == 1)
 
     def _predict_from_others(self, progress: Progress) -> Slices:
         """Predict by a regression of its own: the cells around are judged by how far they are from that. (T, M, M)"""

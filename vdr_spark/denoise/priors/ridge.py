@@ -1,4 +1,4 @@
-"""`ridge`: the prior of a cell is a regression on all its blind features. No network; a minute of CPU."""
+"""`ridge`: what other slices expect of a cell, corrected by what its surroundings hold. No network; a minute of CPU."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from vdr_spark.progress import NullProgress, Progress
 
 
 def fit_ridge(features: Features, noisy: Slices, noise: Noise, progress: Progress | None = None) -> Regression:
-    """Fit the regression of a noisy tensor (T, M, M) on all its features."""
+    """Fit the regression of a noisy tensor (T, M, M)."""
     if len(noisy) == 1:
-        alone = features.of(0).all
+        alone = features.regressed(0)
         return Regression.fit_alone(alone, features.expected[0], noisy[0], noise.variance, features.surroundings)
     return Regression.fit(
-        lambda t: features.of(t).all,
+        features.regressed,
         features.expected,
         noisy,
         noise.variance,
@@ -32,6 +32,6 @@ def ridge_prior(features: Features, regression: Regression, progress: Progress |
     mean = np.empty_like(features.expected)
     with (progress or NullProgress()).task("denoise: ridge prior", len(mean)) as update:
         for t, expected in enumerate(features.expected):
-            mean[t] = regression.predict(t, features.of(t).all, expected)
+            mean[t] = regression.predict(t, features.regressed(t), expected)
             update(t + 1, "")
     return mean

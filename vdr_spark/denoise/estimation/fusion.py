@@ -6,8 +6,8 @@ exist. Cells are sorted into bins by what the model predicts, and into classes b
 the mean is calibrated to the noisy counts (noise has mean zero), and dispersion and tail weight maximise the likelihood
 of the noisy counts. At peaks the posterior follows the count, in empty country it follows the model.
 
-The prediction of a cell should contain nothing of the cell's own noise; what little a compressing model such as the
-VQ-VAE lets through is neglected.
+The prediction of a cell should contain nothing of the cell's own noise. Of a model that looks at the cell, such as the
+VQ-VAE, an `Echo` tells how much of it is in each bin: it is no part of the mean, and bins of much of it are joined.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
 from vdr_spark.arrays import Floats, Image, Integers, Mask, Slices
+from vdr_spark.denoise.estimation.echo import Echo
 from vdr_spark.denoise.estimation.likelihood import Axis, heavy_tail, negative_binomial
 from vdr_spark.denoise.statistics import surroundings as surroundings_module
 from vdr_spark.denoise.statistics.activity import estimate_activity
@@ -60,17 +62,21 @@ class Fusion:
         self._classes, self._fits, self._axis, self._noise = classes, fits, axis, noise
 
     @classmethod
-    def fit(cls, prior: Slices, noisy: Slices, noise: Noise) -> Fusion:
-        """Fit bins, classes and priors to predicted means and noisy counts, (T, M, M) each."""
+    def fit(cls, prior: Slices, noisy: Slices, noise: Noise, echo: Echo | None = None) -> Fusion:
+        """Fit bins, classes and priors to predicted means and noisy counts, (T, M, M) each; None: a blind prior."""
         axis, classes = Axis.of(noisy, noise), _Classes.of(prior, noisy, noise)
         sums, grid = np.zeros((classes.number, 3, _BINS + 1)), classes.grid
+        own_noise = np.zeros((classes.number, _BINS + 1))
         members = [classes.of_slice(t, prior[t]) for t in range(len(noisy))]
         for t, of_slice in enumerate(members):
             for which in range(classes.number):
                 sums[which] += _sums(grid, prior[t][of_slice == which], noisy[t][of_slice == which])
+            if echo is not None:
+                bins_of = partial(classes.fine_bins, t)
+                own_noise += echo.own_noise(t, bins_of, prior[t], own_noise.size).reshape(own_noise.shape)
         fits = []
         for which in range(classes.number):
-            bins = _calibrate_bins(grid, sums[which], noise.variance)
+            bins = _calibrate_bins(grid, sums[which], noise.variance, own_noise[which])
             histogram = np.zeros((len(bins.means), axis.size))
             for t, of_slice in enumerate(members):
                 cells = of_slice == which
@@ -160,6 +166,10 @@ class _Classes:
                 classes[busy] += values > edges[bins]
         return classes
 
+    def fine_bins(self, t: int, prior: Image) -> Integers:
+        """Return the class of each cell of slice t together with its fine bin. (M, M)"""
+        return self.of_slice(t, prior).astype(np.int64) * (_BINS + 1) + np.searchsorted(self.grid, _log(prior))
+
 
 @dataclass(frozen=True)
 class _Fit:
@@ -240,10 +250,12 @@ def _sums(grid: Floats, prior: Image, noisy: Image) -> Floats:
     return np.stack([np.bincount(number, weights, minlength=_BINS + 1) for weights in (None, prior, noisy)])
 
 
-def _calibrate_bins(grid: Floats, sums: Floats, noise_variance: float) -> _Bins:
+def _calibrate_bins(grid: Floats, sums: Floats, noise_variance: float, own_noise: Floats | None = None) -> _Bins:
     """Join fine bins until the noise of each one's mean is small, and take their means from the noisy counts."""
-    groups = _join_sparse(sums[0], sums[1], noise_variance)
-    cells, predicted, counts = (np.array([row[group].sum() for group in groups]) for row in sums)
+    own_noise = np.zeros_like(sums[0]) if own_noise is None else own_noise
+    groups = _join_sparse(sums, noise_variance, own_noise)
+    rows = (sums[0], sums[1], sums[2] - own_noise)
+    cells, predicted, counts = (np.array([row[group].sum() for group in groups]) for row in rows)
     cells = np.maximum(cells, 1)
     # A larger prediction means a larger mean: pooling what contradicts that keeps small bins from following noise.
     rising = isotonic_regression(counts / cells, weights=cells).x
@@ -266,15 +278,19 @@ def _keep_sums(bins: _Bins, groups: list[slice], cells: Floats, predicted: Float
     return replace(bins, means=isotonic_regression(means, weights=weights).x)
 
 
-def _join_sparse(cells: Floats, predicted: Floats, noise_variance: float) -> list[slice]:
+def _join_sparse(sums: Floats, noise_variance: float, own_noise: Floats) -> list[slice]:
     """Join adjacent bins, from the top down, until each group holds enough cells to tell its mean from noise.
 
-    Means below zero are cut off, so in bins that are mostly noise the noise would become pings.
+    Means below zero are cut off, so in bins that are mostly noise the noise would become pings. And where cells lie in
+    a bin because of their own noise, their counts are not what the posterior takes them for.
     """
-    groups, stop = [], len(cells)
+    (cells, predicted, _), groups, stop = sums, [], sums.shape[1]
+    counts = sums[2] - own_noise
     for begin in range(len(cells) - 1, -1, -1):
         number, total = cells[begin:stop].sum(), predicted[begin:stop].sum()
-        if number >= _LEAST_CELLS and noise_variance * number <= (_LARGEST_NOISE * total) ** 2:
+        told = noise_variance * number <= (_LARGEST_NOISE * total) ** 2
+        followed = own_noise[begin:stop].sum()
+        if number >= _LEAST_CELLS and told and (followed <= 0 or followed <= _LARGEST_NOISE * counts[begin:stop].sum()):
             groups.append(slice(begin, stop))
             stop = begin
     if not groups:

@@ -12,8 +12,8 @@ import numpy as np
 from vdr_spark.arrays import Slices
 from vdr_spark.config.denoise import DenoiseSettings
 from vdr_spark.denoise.estimation.accuracy import Accuracy, estimate_accuracy
-from vdr_spark.denoise.estimation.echo import Echo
 from vdr_spark.denoise.estimation.fusion import Fusion
+from vdr_spark.denoise.estimation.own_noise import OwnNoise
 from vdr_spark.denoise.estimation.perturbation import Perturbed, perturb
 from vdr_spark.denoise.estimation.reconcile import Denoised, Twins, reconcile, resting_on_prior
 from vdr_spark.denoise.estimation.risk import Estimate
@@ -181,8 +181,8 @@ def _fuse_and_reconcile(
 
 def _fit_fusion(prior: Prior, mean: Slices, task: Task) -> Fusion:
     """Fit fusion to what a prior says of a task's noisy counts. It must know how much of their noise comes back."""
-    echo = None if prior.reconstruct is None else Echo.of(prior.reconstruct, task.noisy, task.noise)
-    return Fusion.fit(mean, task.noisy, task.noise, echo)
+    followed = None if prior.reconstruct is None else OwnNoise.of(prior.reconstruct, task.noisy, task.noise)
+    return Fusion.fit(mean, task.noisy, task.noise, followed)
 
 
 def _as_denoised(noisy: Slices, fused: Tensor, fusion: Fusion, noise: Noise) -> Denoised:

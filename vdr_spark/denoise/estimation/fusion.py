@@ -7,7 +7,7 @@ the mean is calibrated to the noisy counts (noise has mean zero), and dispersion
 of the noisy counts. At peaks the posterior follows the count, in empty country it follows the model.
 
 The prediction of a cell should contain nothing of the cell's own noise. Of a model that looks at the cell, such as the
-VQ-VAE, an `Echo` tells how much of it is in each bin: it is no part of the mean, and bins of much of it are joined.
+VQ-VAE, an `OwnNoise` tells how much of it is in each bin: it is no part of the mean, and bins of much of it are joined.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
 from vdr_spark.arrays import Floats, Image, Integers, Mask, Slices
-from vdr_spark.denoise.estimation.echo import Echo
 from vdr_spark.denoise.estimation.likelihood import Axis, heavy_tail, negative_binomial
+from vdr_spark.denoise.estimation.own_noise import OwnNoise
 from vdr_spark.denoise.statistics import surroundings as surroundings_module
 from vdr_spark.denoise.statistics.activity import estimate_activity
 from vdr_spark.denoise.statistics.subsets import LeaveOneOut, evenly_spaced
@@ -62,7 +62,7 @@ class Fusion:
         self._classes, self._fits, self._axis, self._noise = classes, fits, axis, noise
 
     @classmethod
-    def fit(cls, prior: Slices, noisy: Slices, noise: Noise, echo: Echo | None = None) -> Fusion:
+    def fit(cls, prior: Slices, noisy: Slices, noise: Noise, followed: OwnNoise | None = None) -> Fusion:
         """Fit bins, classes and priors to predicted means and noisy counts, (T, M, M) each; None: a blind prior."""
         axis, classes = Axis.of(noisy, noise), _Classes.of(prior, noisy, noise)
         sums, grid = np.zeros((classes.number, 3, _BINS + 1)), classes.grid
@@ -71,9 +71,9 @@ class Fusion:
         for t, of_slice in enumerate(members):
             for which in range(classes.number):
                 sums[which] += _sums(grid, prior[t][of_slice == which], noisy[t][of_slice == which])
-            if echo is not None:
+            if followed is not None:
                 bins_of = partial(classes.fine_bins, t)
-                own_noise += echo.own_noise(t, bins_of, prior[t], own_noise.size).reshape(own_noise.shape)
+                own_noise += followed.in_bins(t, bins_of, prior[t], own_noise.size).reshape(own_noise.shape)
         fits = []
         for which in range(classes.number):
             bins = _calibrate_bins(grid, sums[which], noise.variance, own_noise[which])

@@ -24,14 +24,14 @@ _MOST = 8
 
 
 @dataclass(frozen=True)
-class Echo:
+class OwnNoise:
     """What a model predicts of counts of which some were perturbed, once or several times over."""
 
     answers: list[tuple[Slices, NDArray[np.int8]]]  # predictions (T, M, M), signs of the perturbations or 0 (T, M, M)
     weight: float  # of a perturbed cell, in pings
 
     @classmethod
-    def of(cls, reconstruct: Callable[[Slices], Slices], noisy: Slices, noise: Noise) -> Echo:
+    def of(cls, reconstruct: Callable[[Slices], Slices], noisy: Slices, noise: Noise) -> OwnNoise:
         """Ask a model for its prediction of perturbed counts."""
         times = min(_MOST, -(-_ENOUGH // noisy.size))
         # The first seed has the cells by which sums are judged.
@@ -39,7 +39,7 @@ class Echo:
         answers = [(reconstruct(of.noisy), of.signs) for of in perturbed]
         return cls(answers, noise.perturbation_weight / SHARE / times)
 
-    def own_noise(self, t: int, bins_of: Callable[[Image], Integers], predicted: Image, number: int) -> Floats:
+    def in_bins(self, t: int, bins_of: Callable[[Image], Integers], predicted: Image, number: int) -> Floats:
         """Return the sum of the cells' own noise in each of so many bins, of slice t and its prediction. (bins,)"""
         before, followed = bins_of(predicted).ravel(), np.zeros(number)
         for again, signs in self.answers:

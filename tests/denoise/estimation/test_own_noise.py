@@ -5,8 +5,8 @@ import pytest
 
 from tests.denoise.gaussian import gaussian_noise, under_noise
 from tests.denoise.laplace import laplace_noise
-from vdr_spark.denoise.estimation.echo import Echo
 from vdr_spark.denoise.estimation.fusion import Fusion, fuse
+from vdr_spark.denoise.estimation.own_noise import OwnNoise
 from vdr_spark.privacy.mechanism import Noise
 
 BOTH = pytest.mark.parametrize("noise", [laplace_noise(8.0), gaussian_noise(11.0)], ids=["Laplace", "Gaussian"])
@@ -33,18 +33,18 @@ def fours(predicted: np.ndarray) -> np.ndarray:
 @BOTH
 def test_the_noise_in_a_bin_is_known_without_the_truth(noise: Noise) -> None:
     noisy = under_noise(town(), noise)
-    predicted, echo = listen(noisy), Echo.of(listen, noisy, noise)
-    told = sum(echo.own_noise(t, fours, predicted[t], 6) for t in range(len(noisy)))
+    predicted, followed = listen(noisy), OwnNoise.of(listen, noisy, noise)
+    told = sum(followed.in_bins(t, fours, predicted[t], 6) for t in range(len(noisy)))
     true = np.bincount(fours(predicted).ravel(), (noisy - town()).ravel(), 6)
     assert np.abs(true).max() > 50_000
     np.testing.assert_allclose(told, true, atol=0.1 * np.abs(true).max())
     assert sum(told) == pytest.approx(0, abs=1e-6 * np.abs(true).max())  # of all bins together: every cell is in one
 
 
-def test_a_blind_model_has_no_echo() -> None:
+def test_a_blind_model_follows_no_noise() -> None:
     noise, predicted = laplace_noise(8.0), town()
-    echo = Echo.of(lambda _: predicted, under_noise(predicted, noise), noise)
-    assert not echo.own_noise(0, fours, predicted[0], 6).any()
+    followed = OwnNoise.of(lambda _: predicted, under_noise(predicted, noise), noise)
+    assert not followed.in_bins(0, fours, predicted[0], 6).any()
 
 
 @BOTH
@@ -52,7 +52,7 @@ def test_noise_that_comes_back_does_not_become_people(noise: Noise) -> None:
     truth = town()
     noisy = under_noise(truth, noise)
     predicted = listen(noisy)
-    aware = Fusion.fit(predicted, noisy, noise, Echo.of(listen, noisy, noise)).apply(predicted, noisy)
+    aware = Fusion.fit(predicted, noisy, noise, OwnNoise.of(listen, noisy, noise)).apply(predicted, noisy)
     unaware = fuse(predicted, noisy, noise)  # takes it for a blind one
     assert unaware.counts.sum() > 2 * truth.sum()
     assert aware.counts.sum() == pytest.approx(truth.sum(), rel=0.15)

@@ -73,7 +73,8 @@ def main() -> None:
     data = read_pings(arguments.input, PRESETS["cabs_sf"].grid(None), "none")
     truth = data.truth if not arguments.spread else data.counted(_spread(data, arguments.spread))
     if arguments.bound:
-        print(json.dumps({"spread": arguments.spread, "bound": bound(truth, arguments.bound)}))
+        for size, errors in bound(truth, arguments.bound):
+            print(json.dumps({"spread": arguments.spread, "codes": size, **errors}), flush=True)
         return
     noisy = truth + _sample(noise, truth.shape, arguments.draw)
     device = choose_device(arguments.device)

@@ -8,7 +8,6 @@ proof; both are local optima.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -17,7 +16,7 @@ from scipy.cluster.vq import kmeans2, vq
 
 SIDE = 4  # cells along each side of a block: what one code of the model stands for
 _MOST_BLOCKS = 30_000  # that codes are fitted to
-_ROUNDS = 12
+_ROUNDS = 15
 _AT_ONCE = 1 << 18  # distances that are held: as many as a processor's cache has room for
 
 Blocks = NDArray[np.float32]
@@ -51,10 +50,18 @@ def _cut(truth: NDArray[np.float32]) -> Blocks:
 
 
 def _fit_squares(blocks: Blocks, size: int) -> Blocks:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a code that wins nothing stays where it began
-        codes = kmeans2(blocks, size - 1, iter=_ROUNDS, minit="++", rng=np.random.default_rng(0))[0]
+    codes = kmeans2(blocks, _choose_apart(blocks, size - 1), iter=_ROUNDS, minit="matrix")[0]
     return np.concatenate([np.zeros((1, blocks.shape[1])), codes]).astype(np.float32)
+
+
+def _choose_apart(blocks: Blocks, number: int) -> Blocks:
+    """Return blocks to begin with, each the likelier the further it is from those before (k-means++)."""
+    random, chosen = np.random.default_rng(0), np.zeros((number, blocks.shape[1]), np.float32)
+    distance = np.square(blocks, dtype=np.float64).sum(axis=1)  # from the empty block, which has a code of its own
+    for place in range(number):
+        chosen[place] = blocks[random.choice(len(blocks), p=distance / distance.sum())]
+        np.minimum(distance, np.square(blocks - chosen[place]).sum(axis=1), out=distance)
+    return chosen
 
 
 def _fit_measure(blocks: Blocks, codes: Blocks) -> Blocks:

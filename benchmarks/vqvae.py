@@ -17,7 +17,11 @@ by up to 1.5 cells along both axes give 60, 7.45 and the same quartiles: `--spre
 compare their 4.12 (100 epochs) and 3.82 (280) with that.
 
 A training that has come to its end is also asked the 5,000 range counts of `benchmarks/accuracy.py`: the noisy counts,
-the model alone, and fused with the noisy counts, none of them scaled to N.
+the model alone, and fused with the noisy counts, none of them scaled to N; and, of the latter two, what a release makes
+of them, which is scaled to N, at several sizes.
+
+`--bound 128 512` trains nothing: it says how far off the *true* counts are when every block of 4 x 4 cells is told by
+one of so many codes (`benchmarks/block_codes.py`).
 """
 
 from __future__ import annotations
@@ -29,25 +33,30 @@ import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import yaml
+from block_codes import bound
 from numpy.typing import NDArray
 
-from vdr_spark.config.denoise import DenoiseSettings, VqvaeSettings
+from vdr_spark.config.denoise import VqvaeSettings
 from vdr_spark.denoise.networks.checkpoint import Checkpoint, load_checkpoint
 from vdr_spark.denoise.networks.device import choose_device, is_mixed
 from vdr_spark.denoise.networks.training import LogLine, Run, best_epoch, is_finished, new_model
 from vdr_spark.denoise.priors.reconstruction import Reconstructor, Scaling, train_reconstructor
 from vdr_spark.denoise.stage import denoise_tensor
 from vdr_spark.evaluate.metrics import relative_error, smoothing
+from vdr_spark.evaluate.scales import compare_scales
 from vdr_spark.evaluate.workloads import range_queries
+from vdr_spark.experiments.draws import Setting, kept_of, plan_release
 from vdr_spark.experiments.location_data import PRESETS, Data, read_pings
 from vdr_spark.grid import Grid
 from vdr_spark.price import Price
 from vdr_spark.privacy.mechanism import Noise, build_mechanism
 from vdr_spark.privacy.randomness import seeded_words
 from vdr_spark.progress import NullProgress
+from vdr_spark.refine import choose_refinement
 
 PUBLISHED = {0: 7.11, 10: 4.59, 20: 4.47, 50: 4.21, 100: 4.12, 150: 3.98, 200: 3.99, 280: 3.82}
 """The authors' mean absolute error by epoch of 72 images of 576 x 576."""
@@ -63,6 +72,10 @@ def main() -> None:
     noise = Noise(build_mechanism("discrete_laplace", 1, Price.epsilon(Fraction(arguments.epsilon))))
     data = read_pings(arguments.input, PRESETS["cabs_sf"].grid(None), "none")
     truth = data.truth if not arguments.spread else data.counted(_spread(data, arguments.spread))
+    if arguments.bound:
+        for size, errors in bound(truth, arguments.bound):
+            print(json.dumps({"spread": arguments.spread, "codes": size, **errors}), flush=True)
+        return
     noisy = truth + _sample(noise, truth.shape, arguments.draw)
     device = choose_device(arguments.device)
     run = Run(arguments.settings, str(arguments.folder / "vqvae"), device, mixed=is_mixed("auto", device))
@@ -87,31 +100,48 @@ def main() -> None:
         **(figures.lines[-1] if figures.lines else {}),
     }
     if result["finished"]:
-        result |= _range_errors(truth, noisy, noise, data.grid, run)
+        result |= _sum_errors(truth, noisy, data.grid, arguments, run)
     print(json.dumps(result))
 
 
-def _range_errors(
-    truth: NDArray[np.float32], noisy: NDArray[np.float32], noise: Noise, grid: Grid, run: Run
-) -> dict[str, dict[str, float]]:
+def _sum_errors(
+    truth: NDArray[np.float32], noisy: NDArray[np.float32], grid: Grid, arguments: argparse.Namespace, run: Run
+) -> dict[str, dict[str, Any]]:
     """Return what is wrong with range counts, by the weights of the finished training: it is not trained again."""
-    side = grid.cell_metres[0]
+    side, total = grid.cell_metres[0], float(truth.sum(dtype=np.float64))
     ranges = range_queries(truth, grid, seed=1, side_m=(side, 4 * side))
     answers, psi = ranges.answers(truth), smoothing(truth)
-    estimates = {"noisy": noisy}
-    for name, fusion in (("alone", False), ("with fusion", True)):
-        settings = DenoiseSettings(model="vqvae", fusion=fusion, vqvae=run.settings, device=run.device.type)
+    estimates, released = {"noisy": noisy}, {}
+    for name, method in (("alone", "vqvae"), ("with fusion", "vqvae+fusion")):
+        setting = Setting(method, arguments.epsilon, are_users=False, denoise={"device": run.device.type})
+        plan = plan_release(setting, grid, round(total))
+        settings = plan.config.denoise.model_copy(update={"vqvae": run.settings})
         folder = str(Path(run.folder).parent)
-        estimates[name] = denoise_tensor(noisy, noise, grid.slices_per_day, settings, folder, NullProgress())[0].counts
-    errors = {name: relative_error(answers, ranges.answers(of), psi) for name, of in estimates.items()}
-    at_records = {name: float((np.abs(of - truth) * truth).sum() / truth.sum()) for name, of in estimates.items()}
-    return {"range_error": errors, "mae_at_records": at_records}
+        tensor = denoise_tensor(noisy, plan.noise, grid.slices_per_day, settings, folder, NullProgress())[0]
+        refinement = choose_refinement(plan, kept_of(noisy, plan), total, tensor)
+        estimates[name], released[name] = tensor.counts, refinement.apply(tensor).counts
+    every = estimates | {f"{name}, released": of for name, of in released.items()}
+    return {
+        "range_error": {name: relative_error(answers, ranges.answers(of), psi) for name, of in every.items()},
+        "mae_at_records": {name: error_at_records(truth, of) for name, of in every.items()},
+        "total": {name: float(of.sum(dtype=np.float64)) / total for name, of in every.items()},
+        "scales": {name: compare_scales(truth, of, grid) for name, of in released.items()},
+    }
+
+
+def error_at_records(truth: NDArray[np.float32], counts: NDArray[np.float32]) -> float:
+    """Return the mean absolute error at records: a cell of n records is asked for n times."""
+    off = np.abs(counts - truth, dtype=np.float64) * truth
+    return float(off.sum() / truth.sum(dtype=np.float64))
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--input", type=Path, required=True, help="cabs_sf_trip_ends.parquet")
-    parser.add_argument("--folder", type=Path, required=True, help="keeps the training and its figures")
+    parser.add_argument("--folder", type=Path, help="keeps the training and its figures")
+    parser.add_argument(
+        "--bound", type=int, nargs="+", metavar="CODES", help="train nothing; what so many codes can say"
+    )
     parser.add_argument("--minutes", type=float, default=float("inf"), help="of this piece (default: to the end)")
     parser.add_argument("--spread", type=float, default=0.0, help="move records by up to so many cells (default: 0)")
     parser.add_argument("--epsilon", default="0.2", help="(default: %(default)s)")
@@ -121,6 +151,8 @@ def _arguments() -> argparse.Namespace:
     arguments = parser.parse_args()
     if not arguments.input.exists():
         parser.error(f"--input: there is no file {arguments.input}")
+    if not (arguments.folder or arguments.bound):
+        parser.error("give --folder, for a training, or --bound")
     changed = {key: yaml.safe_load(value) for key, _, value in (setting.partition("=") for setting in arguments.set)}
     arguments.settings = VqvaeSettings.model_validate(changed)
     return arguments
@@ -162,9 +194,7 @@ class _Figures:
         self._epochs_before = self.lines[-1]["epoch"] if self.lines else 0.0
 
     def error(self, counts: NDArray[np.float32]) -> float:
-        """The mean absolute error at records: a cell of n records is asked for n times."""
-        off = np.abs(counts - self.truth, dtype=np.float64) * self.truth
-        return float(off.sum() / self.truth.sum(dtype=np.float64))
+        return error_at_records(self.truth, counts)
 
     def take(self, line: LogLine) -> None:
         """Take the figures of an epoch that has left a checkpoint, and end the piece when its time is over."""

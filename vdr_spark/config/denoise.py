@@ -88,7 +88,9 @@ class DenoiseSettings(Section):
         default=["identity", "temporal", "ridge", "blindspot"], min_length=1, description="that `auto` tries"
     )
     fusion: bool = Field(
-        default=True, description="combine the model's prior with the noisy counts, and give error bars"
+        default=True,
+        description="combine the model's prior with the noisy counts, and give error bars; without it what a network "
+        "lets through of the noise adds up in empty country",
     )
     blindspot: BlindspotSettings = Field(default=BlindspotSettings(), description="training of that model")
     vqvae: VqvaeSettings = Field(default=VqvaeSettings(), description="training of the paper's model")

@@ -13,6 +13,7 @@ from vdr_spark.arrays import Slices
 from vdr_spark.config.denoise import DenoiseSettings
 from vdr_spark.denoise.estimation.accuracy import Accuracy, estimate_accuracy
 from vdr_spark.denoise.estimation.fusion import Fusion
+from vdr_spark.denoise.estimation.own_noise import OwnNoise
 from vdr_spark.denoise.estimation.perturbation import Perturbed, perturb
 from vdr_spark.denoise.estimation.reconcile import Denoised, Twins, reconcile, resting_on_prior
 from vdr_spark.denoise.estimation.risk import Estimate
@@ -161,7 +162,7 @@ def _fuse_and_reconcile(
     """Return the posterior with its sums reconciled, and how far sums are off, by the same from perturbed counts."""
     fused = fusion.apply(prior.mean, task.noisy, task.progress)
     prior_again = prior.again(again)
-    fusion_again = Fusion.fit(prior_again, again.noisy, again.noise)
+    fusion_again = _fit_fusion(prior, prior_again, again)
     fused_again = fusion_again.apply(prior_again, again.noisy, task.progress)
     with task.progress.task("denoise: reconcile sums", None):
         twins = Twins(
@@ -176,6 +177,12 @@ def _fuse_and_reconcile(
         assert fused.prior is not None
         expected = np.maximum(fused.prior + (counts - fused.counts), 0)
         return replace(fused, counts=counts, prior=expected), judge_sums(twins, task.noise)
+
+
+def _fit_fusion(prior: Prior, mean: Slices, task: Task) -> Fusion:
+    """Fit fusion to what a prior says of a task's noisy counts. It must know how much of their noise comes back."""
+    followed = None if prior.reconstruct is None else OwnNoise.of(prior.reconstruct, task.noisy, task.noise)
+    return Fusion.fit(mean, task.noisy, task.noise, followed)
 
 
 def _as_denoised(noisy: Slices, fused: Tensor, fusion: Fusion, noise: Noise) -> Denoised:
@@ -234,7 +241,7 @@ def _try_model(model: str, task: Task, alone: Prior | None) -> _Candidate:
     prior = PRIORS[model](task)
     if alone is not None:
         prior = _believing(prior, alone, task)
-    fusion = Fusion.fit(prior.mean, noisy, noise) if task.settings.fusion else None
+    fusion = _fit_fusion(prior, prior.mean, task) if task.settings.fusion else None
     with task.progress.task(f"denoise: estimate the error of {model}", None):
         accuracy = estimate_accuracy(
             noisy, lambda slices: _estimator(prior, fusion, slices), noise, cell_by_cell=prior.reconstruct is None

@@ -82,10 +82,12 @@ def sums_by_bin(grid: Floats, prior: Image, noisy: Image) -> Floats:
     return np.stack([np.bincount(number, weights, minlength=FINE_BINS + 1) for weights in (None, prior, noisy)])
 
 
-def calibrate_bins(grid: Floats, sums: Floats, noise_variance: float) -> Bins:
+def calibrate_bins(grid: Floats, sums: Floats, noise_variance: float, own_noise: Floats | None = None) -> Bins:
     """Join fine bins until the noise of each one's mean is small, and take their means from the noisy counts."""
-    groups = _join_sparse(sums[0], sums[1], noise_variance)
-    cells, predicted, counts = (np.array([row[group].sum() for group in groups]) for row in sums)
+    own_noise = np.zeros_like(sums[0]) if own_noise is None else own_noise
+    groups = _join_sparse(sums, noise_variance, own_noise)
+    rows = (sums[0], sums[1], sums[2] - own_noise)
+    cells, predicted, counts = (np.array([row[group].sum() for group in groups]) for row in rows)
     cells = np.maximum(cells, 1)
     # A larger prediction means a larger mean: pooling what contradicts that keeps small bins from following noise.
     rising = isotonic_regression(counts / cells, weights=cells).x
@@ -108,15 +110,19 @@ def _keep_sums(bins: Bins, groups: list[slice], cells: Floats, predicted: Floats
     return replace(bins, means=isotonic_regression(means, weights=weights).x)
 
 
-def _join_sparse(cells: Floats, predicted: Floats, noise_variance: float) -> list[slice]:
+def _join_sparse(sums: Floats, noise_variance: float, own_noise: Floats) -> list[slice]:
     """Join adjacent bins, from the top down, until each group holds enough cells to tell its mean from noise.
 
-    Means below zero are cut off, so in bins that are mostly noise the noise would become pings.
+    Means below zero are cut off, so in bins that are mostly noise the noise would become pings. And where cells lie in
+    a bin because of their own noise, their counts are not what the posterior takes them for.
     """
-    groups, stop = [], len(cells)
+    (cells, predicted, _), groups, stop = sums, [], sums.shape[1]
+    counts = sums[2] - own_noise
     for begin in range(len(cells) - 1, -1, -1):
         number, total = cells[begin:stop].sum(), predicted[begin:stop].sum()
-        if number >= LEAST_CELLS and noise_variance * number <= (_LARGEST_NOISE * total) ** 2:
+        told = noise_variance * number <= (_LARGEST_NOISE * total) ** 2
+        followed = own_noise[begin:stop].sum()
+        if number >= LEAST_CELLS and told and (followed <= 0 or followed <= _LARGEST_NOISE * counts[begin:stop].sum()):
             groups.append(slice(begin, stop))
             stop = begin
     if not groups:

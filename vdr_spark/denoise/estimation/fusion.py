@@ -6,8 +6,8 @@ exist. Cells are sorted into bins by what the model predicts, and into classes b
 the mean is calibrated to the noisy counts (noise has mean zero), and dispersion and tail weight maximise the likelihood
 of the noisy counts. At peaks the posterior follows the count, in empty country it follows the model.
 
-The prediction of a cell should contain nothing of the cell's own noise; what little a compressing model such as the
-VQ-VAE lets through is neglected.
+The prediction of a cell should contain nothing of the cell's own noise. Of a model that looks at the cell, such as the
+VQ-VAE, an `OwnNoise` tells how much of it is in each bin: it is no part of the mean, and bins of much of it are joined.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ from vdr_spark.denoise.estimation.bins import (
     sums_by_bin,
 )
 from vdr_spark.denoise.estimation.likelihood import Axis, heavy_tail, negative_binomial
+from vdr_spark.denoise.estimation.own_noise import OwnNoise
 from vdr_spark.denoise.statistics import surroundings as surroundings_module
 from vdr_spark.denoise.statistics.activity import estimate_activity
 from vdr_spark.denoise.statistics.subsets import LeaveOneOut, evenly_spaced
@@ -61,17 +63,21 @@ class Fusion:
         self._classes, self._fits, self._axis, self._noise = classes, fits, axis, noise
 
     @classmethod
-    def fit(cls, prior: Slices, noisy: Slices, noise: Noise) -> Fusion:
-        """Fit bins, classes and priors to predicted means and noisy counts, (T, M, M) each."""
+    def fit(cls, prior: Slices, noisy: Slices, noise: Noise, followed: OwnNoise | None = None) -> Fusion:
+        """Fit bins, classes and priors to predicted means and noisy counts, (T, M, M) each; None: a blind prior."""
         axis, classes = Axis.of(noisy, noise), _Classes.of(prior, noisy, noise)
         sums, grid = np.zeros((classes.number, 3, FINE_BINS + 1)), classes.grid
+        own_noise = np.zeros((classes.number, FINE_BINS + 1))
         members = [classes.of_slice(t, prior[t]) for t in range(len(noisy))]
         for t, of_slice in enumerate(members):
             for which in range(classes.number):
                 sums[which] += sums_by_bin(grid, prior[t][of_slice == which], noisy[t][of_slice == which])
+            if followed is not None:
+                bins_of = partial(classes.fine_bins, t)
+                own_noise += followed.in_bins(t, bins_of, prior[t], own_noise.size).reshape(own_noise.shape)
         fits = []
         for which in range(classes.number):
-            bins = calibrate_bins(grid, sums[which], noise.variance)
+            bins = calibrate_bins(grid, sums[which], noise.variance, own_noise[which])
             histogram = np.zeros((len(bins.means), axis.size))
             for t, of_slice in enumerate(members):
                 cells = of_slice == which
@@ -160,6 +166,10 @@ class _Classes:
             for edges in self.edges.T:
                 classes[busy] += values > edges[bins]
         return classes
+
+    def fine_bins(self, t: int, prior: Image) -> Integers:
+        """Return the class of each cell of slice t together with its fine bin. (M, M)"""
+        return self.of_slice(t, prior).astype(np.int64) * (FINE_BINS + 1) + np.searchsorted(self.grid, log_of(prior))
 
 
 @dataclass(frozen=True)

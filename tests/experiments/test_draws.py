@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vdr_spark.errors import InvalidConfig
-from vdr_spark.experiments.draws import Setting, make_noisy, nest, plan_release, release_arrays
+from vdr_spark.experiments.draws import Setting, denoise, kept_of, make_noisy, nest, plan_release, release_arrays
 from vdr_spark.experiments.location_data import Data
 from vdr_spark.refine import gamma
 
@@ -25,6 +25,7 @@ def test_names_with_dots_are_sections() -> None:
         ("ridge+prior", "ridge", False, "calibrated"),
         ("vqvae", "vqvae", False, "calibrated"),
         ("vqvae_gamma", "vqvae", False, "gamma"),
+        ("vqvae_raw", "vqvae", False, "calibrated"),
         ("vqvae+fusion", "vqvae", True, "calibrated"),
         ("identity_gamma", "identity", True, "gamma"),
     ],
@@ -58,6 +59,18 @@ def test_gamma_is_the_papers(city: Data) -> None:
     assert by_gamma.sum(dtype=np.float64) / by_ratio.sum(dtype=np.float64) * total / noisy_sum == pytest.approx(
         factor, rel=0.05
     )
+
+
+def test_a_raw_model_is_as_it_is_where_every_ping_counts(city: Data) -> None:
+    """What it makes of noise stays in its sum; made to sum to N it would be flatter by as much."""
+    setting = Setting("temporal+prior", "0.2", are_users=False)
+    raw, scaled = (
+        release_arrays(city, of, 0).counts for of in (replace(setting, method="temporal+prior_raw"), setting)
+    )
+    plan = plan_release(setting, city.grid, len(city.cells))
+    noisy = make_noisy(city, plan, 0)
+    assert raw == pytest.approx(denoise(noisy, plan)[0].counts * (len(city.cells) / kept_of(noisy, plan)), rel=1e-5)
+    assert raw.sum() != pytest.approx(scaled.sum(), rel=1e-4)
 
 
 def test_learning_from_some_slices_releases_those(city: Data) -> None:

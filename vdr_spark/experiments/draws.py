@@ -38,6 +38,7 @@ from vdr_spark.sum_errors import SumErrors
 logger = logging.getLogger(__name__)
 
 CONCENTRATION = 5e-5  # C of the paper's gamma, where nothing better is known
+_RAW = "_raw"
 SCALED = ("scaled_noisy", "gamma_noisy")  # the noisy tensor by floating point, as baselines have it; then scaled
 
 
@@ -54,8 +55,9 @@ class Setting:
 
     `method` is a model of `denoise.model` with fusion; `vqvae` and `vae` are the models alone, and `vqvae+fusion` is
     with it; `ridge+prior` is what a model predicts before fusion. All are scaled by `calibrated` refinement, which is
-    N / n without fusion; `identity_gamma` and `vqvae_gamma` by the paper's gamma, so that the latter is the paper's
-    VDR. Any other name is a baseline's.
+    N / n without fusion, n being the sum of the estimate; `identity_gamma` and `vqvae_gamma` by the paper's gamma, so
+    that the latter is the paper's VDR; `vqvae_raw` by N / n with n of the noisy tensor, so that it is the model as it
+    is where every ping counts. Any other name is a baseline's.
     """
 
     method: str = "ridge"
@@ -73,6 +75,11 @@ class Setting:
     def is_baseline(self) -> bool:
         """Whether a published method makes the estimate, and not ours."""
         return self.method in SCALED or (self.method in BASELINES and self.method != "identity")
+
+    @property
+    def model(self) -> str:
+        """The model, and whether its prior is asked for or fusion."""
+        return self.method.removesuffix("_gamma").removesuffix(_RAW)
 
     @property
     def refinement(self) -> str:
@@ -94,7 +101,7 @@ def nest(settings: Mapping[str, object]) -> dict[str, Any]:
 
 def plan_release(setting: Setting, grid: Grid, total: int) -> ReleasePlan:
     """Return the plan of a release of `total` pings, which are declared. Refuses what a configuration refuses."""
-    model, _, form = setting.method.removesuffix("_gamma").partition("+")
+    model, _, form = setting.model.partition("+")
     alone = form == "prior" or (model in ("vqvae", "vae") and form != "fusion")
     denoise: dict[str, object] = {"model": model, "fusion": not alone}
     if model == "identity":
@@ -218,5 +225,8 @@ def release_arrays(data: Data, setting: Setting, draw: int, learn: int | None = 
     if learn is not None and learn < len(noisy):
         noisy, shown = noisy[:learn], int(data.truth[:learn].sum(dtype=np.float64))
         plan = plan_release(setting, replace(data.grid, slices=learn), shown)
+    if setting.method.endswith(_RAW):
+        tensor, _ = denoise(noisy, plan)
+        return Released(tensor.counts * np.float32(plan.total_pings / kept_of(noisy, plan)))
     released, errors = denoise_and_refine(noisy, plan)
     return Released(released.counts, released.deviation, clump=0.0 if errors is None else errors.clump_of_cell)

@@ -32,7 +32,7 @@ from vdr_spark import read_release, spark_session
 from vdr_spark.config import load_config
 from vdr_spark.grid import Grid
 from vdr_spark.plan import ReleasePlan, make_plan
-from vdr_spark.privacy.accounting import Entry, State
+from vdr_spark.privacy.entries import Entry, State
 from vdr_spark.refine import round_as_told
 from vdr_spark.release.publish import publish
 from vdr_spark.report_page import Contents, report_page

@@ -15,7 +15,7 @@ from vdr_spark.denoise.petastorm_reader import read_region
 from vdr_spark.grid import Grid
 from vdr_spark.pipeline import Pipeline
 from vdr_spark.plan import ReleasePlan, make_plan
-from vdr_spark.privacy.accounting import BudgetRequest
+from vdr_spark.privacy.entries import BudgetRequest
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.privacy.mechanism import Noise
 from vdr_spark.storage.places import OutputFolder

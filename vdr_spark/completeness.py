@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from vdr_spark.errors import StageMissing
 from vdr_spark.plan import Plan
-from vdr_spark.privacy.accounting import Entry, State, state_of
+from vdr_spark.privacy.accounting import state_of
+from vdr_spark.privacy.entries import Entry, State
 from vdr_spark.release.register import Register
 from vdr_spark.storage.files import exists
 

@@ -21,9 +21,10 @@ from vdr_spark.explain import list_steps
 from vdr_spark.packages import explain_missing_packages
 from vdr_spark.pings.preview import find_absence, preview_input
 from vdr_spark.plan import Plan
-from vdr_spark.privacy.accounting import Entry, State, balance, price_of_unbooked, state_of
+from vdr_spark.privacy.accounting import balance, price_of_unbooked, state_of
 from vdr_spark.privacy.bill import prepare_bill
 from vdr_spark.privacy.decisions import describe_excess, find_excess, require_same_currency
+from vdr_spark.privacy.entries import Entry, State
 from vdr_spark.privacy.ledger_reader import LedgerReader
 from vdr_spark.release.register import require_one_to_publish
 from vdr_spark.stage_log import RELEASE_STAGES

@@ -11,7 +11,7 @@ from tests.conftest import ROOT, small_overrides
 from tests.privacy.written_ledger import chain, write_ledger
 from tests.test_packages import SPARK, run_without
 from vdr_spark.price import Price
-from vdr_spark.privacy.accounting import State
+from vdr_spark.privacy.entries import State
 
 
 @pytest.fixture

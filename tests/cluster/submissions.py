@@ -21,7 +21,7 @@ from tests.conftest import ROOT, SMALL
 from vdr_spark.arrays import Integers
 from vdr_spark.config import ReleaseConfig, load_config
 from vdr_spark.plan import make_plan
-from vdr_spark.privacy.accounting import State
+from vdr_spark.privacy.entries import State
 from vdr_spark.privacy.ledger_reader import LedgerReader
 from vdr_spark.storage.slice_bytes import SLICE_COLUMNS, decode_counts
 

@@ -18,7 +18,7 @@ from tests.conftest import write_pings
 from tests.faults.points import DRAW_NOISE, AtCall
 from tests.faults.victim import INJECT, faulty
 from tests.plans import grid_of
-from vdr_spark.privacy.accounting import State
+from vdr_spark.privacy.entries import State
 
 pytestmark = pytest.mark.clusters
 K, OFTEN, SELDOM = 7, 60, 3

@@ -21,7 +21,7 @@ from tests.cluster.submissions import BY_ARCHIVE, IN_CLIENT_MODE, THEIR_PYTHON, 
 from tests.conftest import ROOT, write_pings
 from tests.plans import grid_of
 from vdr_spark.errors import ExitCode
-from vdr_spark.privacy.accounting import State
+from vdr_spark.privacy.entries import State
 
 pytestmark = pytest.mark.clusters
 ON_A_NODE = """

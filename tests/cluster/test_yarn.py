@@ -13,7 +13,7 @@ from tests.cluster.servers import write_settings, yarn
 from tests.cluster.submissions import BY_ARCHIVE, IN_CLIENT_MODE, ON_YARN, THEIR_PYTHON, Job, submit
 from tests.conftest import write_pings
 from tests.plans import grid_of
-from vdr_spark.privacy.accounting import State
+from vdr_spark.privacy.entries import State
 
 pytestmark = pytest.mark.clusters
 # What the page says of plain paths, but for the staging folder: there is no HDFS here.

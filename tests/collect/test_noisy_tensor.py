@@ -25,7 +25,7 @@ from vdr_spark.collect.noisy_tensor import NoisyTensor
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import LedgerConflict
 from vdr_spark.plan import make_plan
-from vdr_spark.privacy.accounting import State
+from vdr_spark.privacy.entries import State
 from vdr_spark.privacy.ledger import Ledger
 
 Small = Callable[..., ReleaseConfig]

@@ -17,7 +17,7 @@ from vdr_spark.collect.stage import draw_sizes
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import BudgetExceeded, InvalidConfig, LedgerConflict
 from vdr_spark.plan import make_plan
-from vdr_spark.privacy.accounting import State
+from vdr_spark.privacy.entries import State
 from vdr_spark.privacy.mechanism import Mechanism
 
 Small = Callable[..., ReleaseConfig]

@@ -28,7 +28,7 @@ from vdr_spark.cost import tasks_for
 from vdr_spark.denoise.petastorm_reader import read_region
 from vdr_spark.errors import BudgetExceeded, Busy, InvalidConfig, InvalidInput
 from vdr_spark.plan import make_plan
-from vdr_spark.privacy.accounting import State
+from vdr_spark.privacy.entries import State
 from vdr_spark.spark.settings import settings_of_spark
 from vdr_spark.storage.locks import exclusive
 from vdr_spark.storage.slice_bytes import decode_counts

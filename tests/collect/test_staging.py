@@ -19,7 +19,7 @@ from vdr_spark.collect import noisy_tensor
 from vdr_spark.collect.staging import Staging
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import LedgerConflict
-from vdr_spark.privacy.accounting import BudgetRequest, Draw, State
+from vdr_spark.privacy.entries import BudgetRequest, Draw, State
 from vdr_spark.privacy.ledger import Ledger
 
 Small = Callable[..., ReleaseConfig]

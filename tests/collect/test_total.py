@@ -24,7 +24,7 @@ from vdr_spark.collect.total import Clip
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import LedgerConflict, StageMissing
 from vdr_spark.plan import make_plan
-from vdr_spark.privacy.accounting import State
+from vdr_spark.privacy.entries import State
 from vdr_spark.privacy.mechanism import Mechanism
 
 Small = Callable[..., ReleaseConfig]

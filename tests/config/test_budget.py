@@ -9,7 +9,7 @@ from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.plan import make_plan
 from vdr_spark.price import Currency, Price
-from vdr_spark.privacy.accounting import Cap, Grant
+from vdr_spark.privacy.entries import Cap, Grant
 
 Small = Callable[..., ReleaseConfig]
 DELTA = Fraction(1, 10**9)

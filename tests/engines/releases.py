@@ -22,7 +22,7 @@ from tests.conftest import QUICK, ROOT, SMALL
 from vdr_spark import Publisher, Release, read_release
 from vdr_spark.config import ReleaseConfig, load_config
 from vdr_spark.plan import ReleasePlan, make_plan
-from vdr_spark.privacy.accounting import Entry, State
+from vdr_spark.privacy.entries import Entry, State
 from vdr_spark.refine import round_as_told
 from vdr_spark.release.publish import publish
 from vdr_spark.signal import Signal

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from tests.plans import draw_id_of, grid_of, ledger_of, noisy_files, output_of, release_id_of, release_plan_of
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.denoise.stage import denoise_tensor
-from vdr_spark.privacy.accounting import State
+from vdr_spark.privacy.entries import State
 from vdr_spark.progress import NullProgress
 from vdr_spark.pyramid import blocks_along, factors_of
 from vdr_spark.refine import choose_refinement, estimate_kept, refine_sum_errors, round_as_told

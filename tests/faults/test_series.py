@@ -19,7 +19,7 @@ from tests.faults.victim import faulty
 from tests.plans import ledger_of
 from tests.series.configurations import write_conf, write_weeks
 from vdr_spark.config import load_config
-from vdr_spark.privacy.accounting import State
+from vdr_spark.privacy.entries import State
 from vdr_spark.release.record import ReleaseRecord
 from vdr_spark.release.register import list_releases
 

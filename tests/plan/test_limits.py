@@ -14,8 +14,8 @@ from tests.series.configurations import weekly_series
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import OtherCurrency
 from vdr_spark.plan import Plan, make_plan
-from vdr_spark.privacy.accounting import Entry, State
 from vdr_spark.privacy.decisions import decide_opening, decide_reservation, describe_refusal
+from vdr_spark.privacy.entries import Entry, State
 
 
 def plan_of(folder: Path, window: str, schedule: dict[str, Any], **changes: Any) -> Plan:

@@ -8,8 +8,8 @@ import pytest
 
 from tests.privacy.written_ledger import chain
 from vdr_spark.price import Price
-from vdr_spark.privacy.accounting import BudgetRequest, Cap, Draw, Entry, Grant, State
 from vdr_spark.privacy.bill import Bill, prepare_bill
+from vdr_spark.privacy.entries import BudgetRequest, Cap, Draw, Entry, Grant, State
 
 TOTAL = Draw("city-total-1", Price.epsilon("1/2"), "total", "")
 CELLS = Draw("second-2", Price.epsilon("3/2"), "cells", "")

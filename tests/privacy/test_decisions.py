@@ -8,7 +8,7 @@ import pytest
 from tests.privacy.written_ledger import DELTA, chain
 from vdr_spark.errors import OtherCurrency
 from vdr_spark.price import Currency, Price
-from vdr_spark.privacy.accounting import BudgetRequest, Cap, Draw, Entry, Grant, Posting, State, balance
+from vdr_spark.privacy.accounting import balance
 from vdr_spark.privacy.decisions import (
     decide_cap,
     decide_grant,
@@ -18,6 +18,7 @@ from vdr_spark.privacy.decisions import (
     describe_refusal,
     require_same_currency,
 )
+from vdr_spark.privacy.entries import BudgetRequest, Cap, Draw, Entry, Grant, Posting, State
 
 IN_RHO = chain("city", (State.GRANTED, Price.rho(1), ""))
 IN_EPSILON = chain("city", (State.GRANTED, 6, ""))

@@ -18,7 +18,7 @@ from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import BudgetExceeded, LedgerConflict, OtherCurrency
 from vdr_spark.plan import make_plan
 from vdr_spark.price import Price
-from vdr_spark.privacy.accounting import Cap, Draw, Entry, Grant, State
+from vdr_spark.privacy.entries import Cap, Draw, Entry, Grant, State
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.spark_errors import COMMIT_CONFLICTS
 from vdr_spark.storage.tables import append_once

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from tests.privacy.written_ledger import chain, write_ledger
 from vdr_spark.errors import LedgerConflict
-from vdr_spark.privacy.accounting import State
+from vdr_spark.privacy.entries import State
 from vdr_spark.privacy.ledger_reader import LedgerReader
 from vdr_spark.storage.places import LedgerPlaces
 

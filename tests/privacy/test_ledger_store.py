@@ -23,7 +23,7 @@ from vdr_spark.errors import BudgetExceeded, LedgerConflict, OtherCurrency, Othe
 from vdr_spark.price import Price
 from vdr_spark.privacy import ledger as ledger_module
 from vdr_spark.privacy import ledger_reader
-from vdr_spark.privacy.accounting import BudgetRequest, Draw, Grant, State
+from vdr_spark.privacy.entries import BudgetRequest, Draw, Grant, State
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.privacy.ledger_store import LedgerStore
 from vdr_spark.storage import delta_files

@@ -9,7 +9,7 @@ import pyarrow as pa
 from deltalake import write_deltalake
 
 from vdr_spark.price import Currency, Price
-from vdr_spark.privacy.accounting import Entry, Posting, State
+from vdr_spark.privacy.entries import Entry, Posting, State
 from vdr_spark.privacy.ledger_store import to_row
 from vdr_spark.storage.schemas import LEDGER
 

@@ -11,7 +11,7 @@ import pytest
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.plan import ReleasePlan, make_plan
 from vdr_spark.price import Currency, Price
-from vdr_spark.privacy.accounting import Draw, Entry, Posting, State
+from vdr_spark.privacy.entries import Draw, Entry, Posting, State
 from vdr_spark.release.statement import write_statement
 from vdr_spark.release.statement_page import statement_page
 from vdr_spark.release.statement_parts import Published

@@ -9,7 +9,7 @@ from tests.privacy.written_ledger import chain, write_ledger
 from tests.report_page.conftest import make_city
 from vdr_spark.errors import LedgerConflict
 from vdr_spark.price import Price
-from vdr_spark.privacy.accounting import State
+from vdr_spark.privacy.entries import State
 from vdr_spark.report_page import Contents, report_page
 from vdr_spark.report_page.budget_book import budget_section, read_book
 from vdr_spark.storage.places import LedgerPlaces

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 from vdr_spark.errors import VdrError
 from vdr_spark.price import Price
-from vdr_spark.privacy.accounting import BudgetRequest, Draw, Grant, State
+from vdr_spark.privacy.entries import BudgetRequest, Draw, Grant, State
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.storage import leases
 from vdr_spark.storage.locks import exclusive

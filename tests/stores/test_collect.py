@@ -21,7 +21,7 @@ from vdr_spark.collect.slice_digests import digest_slices
 from vdr_spark.config import load_config
 from vdr_spark.errors import ExitCode
 from vdr_spark.plan import make_plan
-from vdr_spark.privacy.accounting import Entry, State
+from vdr_spark.privacy.entries import Entry, State
 from vdr_spark.privacy.ledger_reader import LedgerReader
 from vdr_spark.storage.conditional_put import open_folder
 from vdr_spark.storage.slice_bytes import SLICE_COLUMNS

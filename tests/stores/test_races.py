@@ -17,7 +17,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.stores.servers import BUCKET, NAMES, Server, serving
-from vdr_spark.privacy.accounting import State
+from vdr_spark.privacy.entries import State
 from vdr_spark.privacy.ledger_reader import LedgerReader
 from vdr_spark.storage import store_access
 from vdr_spark.storage.places import LedgerPlaces

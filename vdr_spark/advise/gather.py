@@ -17,7 +17,8 @@ from vdr_spark.advise.sources import (
     know_histogram,
 )
 from vdr_spark.plan import Plan
-from vdr_spark.privacy.accounting import State, state_of
+from vdr_spark.privacy.accounting import state_of
+from vdr_spark.privacy.entries import State
 from vdr_spark.privacy.ledger_reader import LedgerReader
 from vdr_spark.storage.store_access import learn
 

@@ -12,7 +12,8 @@ from pyspark.sql import functions as F
 
 from vdr_spark.audit.subject import CannotTell, CheckFailed, Subject
 from vdr_spark.price import Price
-from vdr_spark.privacy.accounting import Draw, Entry, State, balance, check_same_draw, find_spending
+from vdr_spark.privacy.accounting import balance, check_same_draw, find_spending
+from vdr_spark.privacy.entries import Draw, Entry, State
 from vdr_spark.privacy.noise_tally import tally_noise
 from vdr_spark.release.statement_page import statement_page
 from vdr_spark.release.views import read_back

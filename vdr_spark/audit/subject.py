@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 
 from vdr_spark.collect.draws import Draws
 from vdr_spark.plan import ReleasePlan
-from vdr_spark.privacy.accounting import Entry, find_spending
+from vdr_spark.privacy.accounting import find_spending
+from vdr_spark.privacy.entries import Entry
 from vdr_spark.release.publish import describe_release
 from vdr_spark.release.statement_parts import Published
 from vdr_spark.release.withdrawals import Withdrawal

@@ -17,7 +17,8 @@ from vdr_spark.config.values import parse_delta, parse_epsilon, parse_seconds
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.plan import Plan, make_plan
 from vdr_spark.price import Currency, Price
-from vdr_spark.privacy.accounting import Account, Cap, Grant
+from vdr_spark.privacy.accounting import Account
+from vdr_spark.privacy.entries import Cap, Grant
 from vdr_spark.privacy.ledger_reader import LedgerReader
 from vdr_spark.storage.store_access import learn
 

@@ -14,7 +14,7 @@ from vdr_spark.collect.noisy_tensor import NoisyTensor
 from vdr_spark.collect.sizes import BINS
 from vdr_spark.errors import StageMissing
 from vdr_spark.plan import Plan, Region, ReleasePlan
-from vdr_spark.privacy.accounting import Entry
+from vdr_spark.privacy.entries import Entry
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.signal import Signal
 from vdr_spark.spark.store_settings import learn_access

@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 from vdr_spark.collect.staging import Staging, drawn_by_another, transaction_of
 from vdr_spark.collect.tensor_digest import TensorDigest, digest_files, digest_tensor
 from vdr_spark.errors import DamagedTable, LedgerConflict, StageMissing
-from vdr_spark.privacy.accounting import BudgetRequest, Draw, Entry
+from vdr_spark.privacy.entries import BudgetRequest, Draw, Entry
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.spark_errors import SPARK_ERRORS, is_conflict
 from vdr_spark.spark_versions import is_about_a_file

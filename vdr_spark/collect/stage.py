@@ -23,8 +23,8 @@ from vdr_spark.cost import CELLS_PER_TASK, PINGS_PER_TASK, SPARKS_DEFAULT, tasks
 from vdr_spark.errors import InvalidConfig, LedgerConflict, VdrError
 from vdr_spark.pings.readers import reading_settings, require_all_files
 from vdr_spark.plan import Plan
-from vdr_spark.privacy.accounting import BudgetRequest, State
 from vdr_spark.privacy.bill import Bill, prepare_bill
+from vdr_spark.privacy.entries import BudgetRequest, State
 from vdr_spark.spark.preflight import require_workers
 from vdr_spark.spark.query_loggers import mute_query_loggers
 from vdr_spark.spark.settings import read_setting, settings_of_spark

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from vdr_spark.collect.tensor_digest import digest_tensor
 from vdr_spark.errors import LedgerConflict, Overtaken
-from vdr_spark.privacy.accounting import BudgetRequest, Draw
+from vdr_spark.privacy.entries import BudgetRequest, Draw
 from vdr_spark.privacy.ledger import Ledger
 from vdr_spark.spark_errors import SPARK_ERRORS
 from vdr_spark.storage.store_log import StoreLog

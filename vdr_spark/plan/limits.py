@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.config.windowed import name_window
-from vdr_spark.privacy.accounting import Limit
+from vdr_spark.privacy.entries import Limit
 
 
 def list_limits(config: ReleaseConfig) -> tuple[Limit, ...]:

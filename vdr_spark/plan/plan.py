@@ -22,7 +22,7 @@ from vdr_spark.plan.contradictions import find_contradictions
 from vdr_spark.plan.limits import list_limits
 from vdr_spark.plan.second_writer import find_second_writer
 from vdr_spark.price import Currency, Price
-from vdr_spark.privacy.accounting import BudgetRequest, Cap, Draw, Grant
+from vdr_spark.privacy.entries import BudgetRequest, Cap, Draw, Grant
 from vdr_spark.privacy.mechanism import Noise, build_mechanism
 from vdr_spark.storage.catalog import Place
 from vdr_spark.storage.places import LedgerPlaces, OutputFolder, ReleaseFolder

@@ -13,7 +13,8 @@ from fractions import Fraction
 from vdr_spark.conversion import epsilon_at
 from vdr_spark.epsilon import describe_odds, find_weakness, format_epsilon
 from vdr_spark.price import Currency, NoPrice
-from vdr_spark.privacy.accounting import BudgetRequest, Entry, State, balance, price_of_unbooked
+from vdr_spark.privacy.accounting import balance, price_of_unbooked
+from vdr_spark.privacy.entries import BudgetRequest, Entry, State
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from vdr_spark.errors import OtherCurrency
 from vdr_spark.price import Currency, NoPrice
 from vdr_spark.privacy import accounting
-from vdr_spark.privacy.accounting import BudgetRequest, Cap, Draw, Entry, Excess, Grant, Posting, State
+from vdr_spark.privacy.accounting import Excess
+from vdr_spark.privacy.entries import BudgetRequest, Cap, Draw, Entry, Grant, Posting, State
 
 Decision = Callable[[Sequence[Entry]], Posting | None]
 """Decides by the ledger as it stands what to write next; None: nothing."""

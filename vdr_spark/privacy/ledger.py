@@ -20,7 +20,6 @@ from pyspark.sql import SparkSession
 
 from vdr_spark.errors import BudgetExceeded, Busy, DamagedTable, LedgerConflict
 from vdr_spark.privacy import accounting
-from vdr_spark.privacy.accounting import BudgetRequest, Cap, Draw, Entry, Grant, Posting, State
 from vdr_spark.privacy.decisions import (
     Decision,
     decide_cap,
@@ -31,6 +30,7 @@ from vdr_spark.privacy.decisions import (
     decide_spending,
     describe_refusal,
 )
+from vdr_spark.privacy.entries import BudgetRequest, Cap, Draw, Entry, Grant, Posting, State
 from vdr_spark.privacy.ledger_reader import LedgerReader
 from vdr_spark.privacy.ledger_store import LedgerStore, to_row
 from vdr_spark.spark_errors import pass_over_conflicts

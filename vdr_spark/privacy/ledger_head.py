@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vdr_spark.errors import EnvironmentProblem, LedgerConflict
-from vdr_spark.privacy.accounting import Entry
+from vdr_spark.privacy.entries import Entry
 from vdr_spark.storage.files import exists, read_json, write_json
 
 

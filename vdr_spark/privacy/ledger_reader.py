@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from vdr_spark.errors import DamagedTable, LedgerConflict
 from vdr_spark.privacy import accounting
-from vdr_spark.privacy.accounting import Account, Draw, Entry, State
+from vdr_spark.privacy.accounting import Account
+from vdr_spark.privacy.entries import Draw, Entry, State
 from vdr_spark.privacy.ledger_head import LedgerHead
 from vdr_spark.privacy.ledger_store import LedgerStore
 from vdr_spark.storage import delta_files

@@ -18,7 +18,7 @@ from uuid import uuid4
 
 from vdr_spark.arrow_columns import to_rows
 from vdr_spark.errors import DamagedTable
-from vdr_spark.privacy.accounting import Entry, State
+from vdr_spark.privacy.entries import Entry, State
 from vdr_spark.storage.conditional_put import StoreUnreachable
 from vdr_spark.storage.delta_files import naming_damage
 from vdr_spark.storage.schemas import LEDGER

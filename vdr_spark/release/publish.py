@@ -20,7 +20,7 @@ from vdr_spark.arrays import Slices
 from vdr_spark.errors import SignalTooWeak, StageMissing
 from vdr_spark.plan import ReleasePlan
 from vdr_spark.plan.plan import find_superseded
-from vdr_spark.privacy.accounting import Entry
+from vdr_spark.privacy.entries import Entry
 from vdr_spark.release.append import append_rows, transaction_of
 from vdr_spark.release.cell_files import write_cell_files
 from vdr_spark.release.cells import cell_rows

@@ -15,7 +15,8 @@ from vdr_spark.epsilon import NO_PROTECTION, find_weakness, in_brackets
 from vdr_spark.plan import ReleasePlan
 from vdr_spark.plan.series_promise import exact_series
 from vdr_spark.price import Currency
-from vdr_spark.privacy.accounting import Account, Entry, balance
+from vdr_spark.privacy.accounting import Account, balance
+from vdr_spark.privacy.entries import Entry
 from vdr_spark.release.statement_exact import state_exactly
 from vdr_spark.release.statement_parts import (
     UNPROTECTED,

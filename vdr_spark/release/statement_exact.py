@@ -7,7 +7,8 @@ from typing import Any
 
 from vdr_spark.plan import ReleasePlan
 from vdr_spark.price import Currency
-from vdr_spark.privacy.accounting import Account, Entry
+from vdr_spark.privacy.accounting import Account
+from vdr_spark.privacy.entries import Entry
 from vdr_spark.release.statement_parts import Published, find_booked, name_user_column, price_by_stage
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.pings.layouts import LAYOUTS
 from vdr_spark.plan import ReleasePlan
-from vdr_spark.privacy.accounting import Entry, State
+from vdr_spark.privacy.entries import Entry, State
 from vdr_spark.signal import Signal
 
 UNPROTECTED = "UNPROTECTED: the noise came from a test seed, anyone can compute it. This release protects nobody."

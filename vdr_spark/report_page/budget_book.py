@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from vdr_spark.privacy.accounting import Account, Entry, State
+from vdr_spark.privacy.accounting import Account
+from vdr_spark.privacy.entries import Entry, State
 from vdr_spark.privacy.ledger_reader import LedgerReader
 from vdr_spark.report_page.markup import Markup, element, join, paragraph, section, table, with_code
 from vdr_spark.storage.places import LedgerPlaces

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from vdr_spark.config import ReleaseConfig
 from vdr_spark.errors import StageMissing
 from vdr_spark.plan import make_plan
-from vdr_spark.privacy.accounting import Entry, state_of
+from vdr_spark.privacy.accounting import state_of
+from vdr_spark.privacy.entries import Entry
 from vdr_spark.privacy.ledger_reader import LedgerReader
 from vdr_spark.release.record import ReleaseRecord
 from vdr_spark.release.register import Register

@@ -17,7 +17,8 @@ from vdr_spark.config.windowed import CORRECTION, another_window, name_window
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.plan import Plan, make_plan
 from vdr_spark.price import Currency, Price
-from vdr_spark.privacy.accounting import Account, Entry, State, balance, price_of_unbooked
+from vdr_spark.privacy.accounting import Account, balance, price_of_unbooked
+from vdr_spark.privacy.entries import Entry, State
 from vdr_spark.release.record import ReleaseRecord
 from vdr_spark.schedule import Lasting, Schedule
 from vdr_spark.windows import Window

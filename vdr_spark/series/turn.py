@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from vdr_spark.config.windowed import another_window
 from vdr_spark.errors import BudgetExceeded, InvalidConfig, LedgerConflict
 from vdr_spark.plan import make_plan
-from vdr_spark.privacy.accounting import Entry
+from vdr_spark.privacy.entries import Entry
 from vdr_spark.release.record import ReleaseRecord
 from vdr_spark.series.status import SeriesStatus, Stand, WindowStatus, cost_of, format_price
 

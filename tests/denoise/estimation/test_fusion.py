@@ -8,7 +8,6 @@ import pytest
 from tests.denoise.gaussian import gaussian_noise, under_noise
 from tests.denoise.laplace import laplace_noise
 from tests.denoise.priors.test_temporal import city, with_noise
-from vdr_spark.denoise.estimation import fusion
 from vdr_spark.denoise.estimation.fusion import Fusion, fuse
 from vdr_spark.denoise.priors.temporal import temporal_prior
 from vdr_spark.privacy.discrete_laplace import DiscreteLaplace
@@ -149,19 +148,6 @@ def test_interpolation_between_bins_keeps_their_sums() -> None:
         assert fused.prior is not None
         ratios.append(fused.prior.sum() / noisy.sum())
     assert np.mean(ratios) == pytest.approx(1, abs=0.012)
-
-
-def test_a_bin_far_above_lifts_nothing_that_lies_far_below_it() -> None:
-    """As in empty country with one busy place: interpolated along logarithms, such bins held many times their sums."""
-    rng = np.random.default_rng(0)
-    predicted = np.concatenate([rng.lognormal(-6, 1.5, 200_000), rng.lognormal(1, 0.3, 3000)]).astype(np.float32)
-    grid = fusion._fine_bins(predicted)
-    bins = fusion._calibrate_bins(grid, fusion._sums(grid, predicted, predicted), 50.0)
-    assert 2 <= len(bins.edges) + 1 <= 4  # the noise joins nearly all of them
-    means = bins.between(predicted).interpolate(bins.means)
-    assert means.sum(dtype=np.float64) == pytest.approx(predicted.sum(dtype=np.float64), rel=0.03)
-    low = predicted < 0.1
-    assert means[low].sum(dtype=np.float64) == pytest.approx(predicted[low].sum(dtype=np.float64), rel=0.3)
 
 
 def test_a_slice_that_is_predicted_empty_stays_so() -> None:

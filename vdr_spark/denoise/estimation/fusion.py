@@ -14,14 +14,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 
 from vdr_spark.arrays import Floats, Image, Integers, Mask, Slices
+from vdr_spark.denoise.estimation.bins import (
+    BELOW,
+    FINE_BINS,
+    LEAST_CELLS,
+    Bins,
+    calibrate_bins,
+    fine_bins,
+    log_of,
+    sums_by_bin,
+)
 from vdr_spark.denoise.estimation.likelihood import Axis, heavy_tail, negative_binomial
 from vdr_spark.denoise.estimation.posteriors import Posteriors
 from vdr_spark.denoise.statistics import surroundings as surroundings_module
@@ -33,17 +41,10 @@ from vdr_spark.privacy.mechanism import Noise
 from vdr_spark.progress import Progress
 from vdr_spark.storage.tensor_file import Tensor
 
-_BINS = 40  # of predicted means, equally wide in the logarithm
-_LEAST_CELLS = 400  # in a bin; sparser ones are joined to the next
-_LARGEST_NOISE = 0.2  # of a bin's mean, relative to it
-_SMALLEST_MEAN = 1e-4  # predictions below are one bin
-_BELOW = (0.01, 0.1)  # of the lowest bin's mean: where further points lie
-_LEAST_MEAN = 1e-6  # that a cell is ever expected to hold
 _DISPERSIONS = np.geomspace(0.02, 200, 13)  # r of the negative binomial; the last is as good as Poisson
 _TAIL_WEIGHTS = np.array([1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1])
 
 _BUSY = surroundings_module.NUMBER - 1  # the last class of surroundings
-_ROUNDS = 10  # of making the sums of bins right
 _CLASSES = 5  # of busy cells by volatility, equally many
 _FEWEST_SLICES = 4  # that show which cells are volatile
 _SLICES_FOR_CLASSES = 8  # the edges between classes need no more
@@ -64,14 +65,14 @@ class Fusion(Posteriors):
     def fit(cls, prior: Slices, noisy: Slices, noise: Noise) -> Fusion:
         """Fit bins, classes and priors to predicted means and noisy counts, (T, M, M) each."""
         axis, classes = Axis.of(noisy, noise), _Classes.of(prior, noisy, noise)
-        sums, grid = np.zeros((classes.number, 3, _BINS + 1)), classes.grid
+        sums, grid = np.zeros((classes.number, 3, FINE_BINS + 1)), classes.grid
         members = [classes.of_slice(t, prior[t]) for t in range(len(noisy))]
         for t, of_slice in enumerate(members):
             for which in range(classes.number):
-                sums[which] += _sums(grid, prior[t][of_slice == which], noisy[t][of_slice == which])
+                sums[which] += sums_by_bin(grid, prior[t][of_slice == which], noisy[t][of_slice == which])
         fits = []
         for which in range(classes.number):
-            bins = _calibrate_bins(grid, sums[which], noise.variance)
+            bins = calibrate_bins(grid, sums[which], noise.variance)
             histogram = np.zeros((len(bins.means), axis.size))
             for t, of_slice in enumerate(members):
                 cells = of_slice == which
@@ -117,20 +118,20 @@ class _Classes:
 
     @classmethod
     def of(cls, prior: Slices, noisy: Slices, noise: Noise) -> _Classes:
-        grid, others = _fine_bins(prior), LeaveOneOut(noisy, estimate_activity(noisy, noise.variance))
+        grid, others = fine_bins(prior), LeaveOneOut(noisy, estimate_activity(noisy, noise.variance))
         surroundings = Surroundings(noisy, noise.variance, others)
         if len(noisy) < _FEWEST_SLICES:
-            return cls(grid, np.empty((_BINS + 1, 0)), surroundings, None)
+            return cls(grid, np.empty((FINE_BINS + 1, 0)), surroundings, None)
         volatility = Volatility(noisy, noise.variance, others)
         some = evenly_spaced(len(noisy), _SLICES_FOR_CLASSES)
         busy = [surroundings.of(t) == _BUSY for t in some]
-        bins = np.concatenate([np.searchsorted(grid, _log(prior[t][at])) for t, at in zip(some, busy, strict=True)])
+        bins = np.concatenate([np.searchsorted(grid, log_of(prior[t][at])) for t, at in zip(some, busy, strict=True)])
         values = np.concatenate([volatility.of(t)[at] for t, at in zip(some, busy, strict=True)])
         order = np.argsort(bins, kind="stable")
-        parts = np.split(values[order], np.cumsum(np.bincount(bins, minlength=_BINS + 1))[:-1])
+        parts = np.split(values[order], np.cumsum(np.bincount(bins, minlength=FINE_BINS + 1))[:-1])
         shares = np.arange(1, _CLASSES) / _CLASSES
         # A bin of few cells is one class: all of it lies below the first edge.
-        enough = _CLASSES * _LEAST_CELLS * len(some) / len(noisy)
+        enough = _CLASSES * LEAST_CELLS * len(some) / len(noisy)
         rows = [np.quantile(part, shares) if len(part) >= enough else np.full(len(shares), np.inf) for part in parts]
         return cls(grid, np.stack(rows), surroundings, volatility)
 
@@ -143,7 +144,7 @@ class _Classes:
         classes = self.surroundings.of(t).copy()
         if self.volatility is not None:
             busy = classes == _BUSY
-            values, bins = self.volatility.of(t)[busy], np.searchsorted(self.grid, _log(prior[busy]))
+            values, bins = self.volatility.of(t)[busy], np.searchsorted(self.grid, log_of(prior[busy]))
             for edges in self.edges.T:
                 classes[busy] += values > edges[bins]
         return classes
@@ -153,122 +154,21 @@ class _Classes:
 class _Fit:
     """One class: its bins of predictions, and what follows in each of them from every noisy count."""
 
-    bins: _Bins
+    bins: Bins
     means: Image  # posterior, in pings, at every place of the axis; (bins, places)
     deviations: Image
     prior_deviations: Floats  # (bins,)
 
     @classmethod
-    def of(cls, bins: _Bins, histogram: Floats, axis: Axis) -> _Fit:
-        lowest = _likeliest_shape(bins.means[len(_BELOW)] / axis.step, histogram[len(_BELOW)], axis)
-        shapes = [lowest for _ in _BELOW] + [
+    def of(cls, bins: Bins, histogram: Floats, axis: Axis) -> _Fit:
+        lowest = _likeliest_shape(bins.means[len(BELOW)] / axis.step, histogram[len(BELOW)], axis)
+        shapes = [lowest for _ in BELOW] + [
             _likeliest_shape(mean / axis.step, row, axis)
-            for mean, row in zip(bins.means[len(_BELOW) :], histogram[len(_BELOW) :], strict=True)
+            for mean, row in zip(bins.means[len(BELOW) :], histogram[len(BELOW) :], strict=True)
         ]
         tables = [_posterior(mean / axis.step, shape, axis) for mean, shape in zip(bins.means, shapes, strict=True)]
         means, deviations, spreads = (np.stack(part) * axis.step for part in zip(*tables, strict=True))
         return cls(bins, means.astype(np.float32), deviations.astype(np.float32), spreads)
-
-
-@dataclass(frozen=True)
-class _Between:
-    """Where predictions lie: the bins on both sides, and how far on the way from the lower to the upper."""
-
-    lower: Integers
-    upper: Integers
-    weight: Image
-
-    def interpolate(self, table: NDArray[Any], places: Integers | None = None) -> Image:
-        """Return what a table over bins, or over bins and places, says at the predictions."""
-        below, above = (self.lower, self.upper) if places is None else ((self.lower, places), (self.upper, places))
-        values: Image = ((1 - self.weight) * table[below] + self.weight * table[above]).astype(np.float32)
-        return values
-
-
-@dataclass(frozen=True)
-class _Bins:
-    """Bins of predicted means: the edges between them, and each one's calibrated mean.
-
-    Below the lowest bin lie further points without cells of their own, `_BELOW` it: what is predicted to be far emptier
-    than a bin's mean cell, as a whole slice may be at night, is not given that mean.
-    """
-
-    edges: Floats
-    centres: Floats  # mean prediction in each, in pings: between them everything is interpolated
-    means: Floats
-
-    def of(self, prior: Image) -> Integers:
-        """Return the bin of every prediction."""
-        return np.searchsorted(self.edges, _log(prior)) + len(_BELOW)
-
-    def between(self, prior: Image) -> _Between:
-        """Return where predictions lie between the bins."""
-        upper = np.clip(np.searchsorted(self.centres, prior), min(1, len(self.centres) - 1), len(self.centres) - 1)
-        lower = np.maximum(upper - 1, 0)
-        # Along the prediction, not its logarithm: of two bins far apart the upper one would lift all between them.
-        gap = np.maximum(self.centres[upper] - self.centres[lower], 1e-9)
-        weight = np.clip((prior - self.centres[lower]) / gap, 0, 1).astype(np.float32)
-        return _Between(lower, upper, weight)
-
-
-def _log(prior: Image) -> Image:
-    logs: Image = np.log(np.maximum(prior, np.float32(_SMALLEST_MEAN)))
-    return logs
-
-
-def _fine_bins(prior: Slices) -> Floats:
-    """Return edges of equal steps in the logarithm of predictions."""
-    top = max(float(_log(prior.max())), math.log(_SMALLEST_MEAN) + 1e-3)
-    return np.linspace(math.log(_SMALLEST_MEAN) + 1e-6, top, _BINS)
-
-
-def _sums(grid: Floats, prior: Image, noisy: Image) -> Floats:
-    """Return cells, and sums of prior and noisy counts, in each fine bin. (3, bins)"""
-    number = np.searchsorted(grid, _log(prior))
-    return np.stack([np.bincount(number, weights, minlength=_BINS + 1) for weights in (None, prior, noisy)])
-
-
-def _calibrate_bins(grid: Floats, sums: Floats, noise_variance: float) -> _Bins:
-    """Join fine bins until the noise of each one's mean is small, and take their means from the noisy counts."""
-    groups = _join_sparse(sums[0], sums[1], noise_variance)
-    cells, predicted, counts = (np.array([row[group].sum() for group in groups]) for row in sums)
-    cells = np.maximum(cells, 1)
-    # A larger prediction means a larger mean: pooling what contradicts that keeps small bins from following noise.
-    rising = isotonic_regression(counts / cells, weights=cells).x
-    means = np.maximum(rising, _SMALLEST_MEAN)
-    edges = np.array([grid[group.stop - 1] for group in groups[:-1]])
-    centres, means = (np.append(np.multiply(_BELOW, of[0]), of) for of in (predicted / cells, means))
-    return _keep_sums(_Bins(edges, centres, means), groups, sums[0], sums[1])
-
-
-def _keep_sums(bins: _Bins, groups: list[slice], cells: Floats, predicted: Floats) -> _Bins:
-    """Change the means so that what is interpolated between them has, in every bin, the mean that it should have."""
-    target, means = bins.means[len(_BELOW) :], bins.means
-    between = bins.between((predicted / np.maximum(cells, 1)).astype(np.float32))
-    for _ in range(_ROUNDS):
-        values = cells * between.interpolate(means)
-        found = np.array([values[group].sum() / max(1, cells[group].sum()) for group in groups])
-        factors = np.clip(target / np.maximum(found, _SMALLEST_MEAN), 0.5, 2)
-        means = np.maximum(means * np.append(np.full(len(_BELOW), factors[0]), factors), _LEAST_MEAN)
-    weights = np.array([1.0 for _ in _BELOW] + [max(1.0, float(cells[group].sum())) for group in groups])
-    return replace(bins, means=isotonic_regression(means, weights=weights).x)
-
-
-def _join_sparse(cells: Floats, predicted: Floats, noise_variance: float) -> list[slice]:
-    """Join adjacent bins, from the top down, until each group holds enough cells to tell its mean from noise.
-
-    Means below zero are cut off, so in bins that are mostly noise the noise would become pings.
-    """
-    groups, stop = [], len(cells)
-    for begin in range(len(cells) - 1, -1, -1):
-        number, total = cells[begin:stop].sum(), predicted[begin:stop].sum()
-        if number >= _LEAST_CELLS and noise_variance * number <= (_LARGEST_NOISE * total) ** 2:
-            groups.append(slice(begin, stop))
-            stop = begin
-    if not groups:
-        return [slice(0, len(cells))]
-    groups[-1] = slice(0, groups[-1].stop)  # what is left over at the bottom
-    return groups[::-1]
 
 
 def _add_to_histogram(histogram: Floats, bins: Integers, places: Integers) -> None:

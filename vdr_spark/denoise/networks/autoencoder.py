@@ -6,13 +6,13 @@ codebook as bottleneck it is the paper's VQ-VAE, with a Gaussian it is a VAE.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from vdr_spark.denoise.networks.gaussian import Gaussian
+from vdr_spark.denoise.networks.initialise import initialise
 from vdr_spark.denoise.networks.standardise import Standardise
 from vdr_spark.denoise.networks.vector_quantizer import VectorQuantizer
 
@@ -56,7 +56,7 @@ def vqvae(
     """Return a new model of the paper."""
     codebook = VectorQuantizer(codebook_size, channels, ema_decay, commitment_weight)
     model = Autoencoder(channels, Standardise(channels), codebook)
-    _initialise(model)
+    initialise(model)  # else all places look alike to the codebook, within 1 % around one point
     return model
 
 
@@ -106,18 +106,3 @@ def build_decoder(channels: int) -> nn.Sequential:
         nn.ReLU(),
         nn.ConvTranspose2d(channels // 2, 1, 4, stride=2, padding=1),  # (B, 1, M, M)
     )
-
-
-def _initialise(model: nn.Module) -> None:
-    """Let every layer pass on the variance of what it sees (LeCun), with biases of zero.
-
-    PyTorch's own weights pass on a third of it, and biases as large as that: after eight layers all places looked
-    alike, within 1 % around one point, and codes were given to what was left of the noise.
-    """
-    for layer in model.modules():
-        if isinstance(layer, nn.Conv2d | nn.ConvTranspose2d):
-            seen = layer.in_channels * math.prod(layer.kernel_size)
-            if isinstance(layer, nn.ConvTranspose2d):
-                seen //= math.prod(layer.stride)  # so many of the kernel's taps meet in a pixel
-            nn.init.normal_(layer.weight, std=seen**-0.5)
-            nn.init.zeros_(layer.bias)  # type: ignore[arg-type]

@@ -7,11 +7,14 @@ what a cell is told never depends on its own noisy count.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+from vdr_spark.denoise.networks.initialise import initialise
 
 _WIDTHS = (16, 24, 32)  # channels of the levels
 _HEAD = 32
@@ -40,8 +43,8 @@ class BlindspotNetwork(nn.Module):
             nn.Conv2d(first + others + own, _HEAD, 1), nn.SiLU(), nn.Conv2d(_HEAD, _HEAD, 1), nn.SiLU()
         )
         self.last = nn.Conv2d(_HEAD, 3, 1)
+        initialise(self, gain=math.sqrt(2))  # else the U-Net says next to nothing beside what the head sees itself
         nn.init.zeros_(self.last.weight)
-        nn.init.zeros_(self.last.bias)  # type: ignore[arg-type]
 
     def forward(self, others: Tensor, own: Tensor) -> Correction:
         height, width = others.shape[-2:]

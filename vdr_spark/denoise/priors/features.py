@@ -11,6 +11,7 @@ Every feature is a guess at the count or at a correction to it, in pings, so a r
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,7 +36,8 @@ from vdr_spark.denoise.statistics.surroundings import Surroundings
 from vdr_spark.privacy.mechanism import Noise
 from vdr_spark.progress import NullProgress, Progress
 
-_MEAN_WIDTHS = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)  # cells; of the mean of all other slices
+_MEAN_WIDTHS = (0.0, 1.0, 2.0, 4.0)  # cells; of the mean of all other slices
+_COUNTRY_WIDTHS = (8.0, 16.0, 32.0)  # likewise
 _BEST_WIDTHS = (0.0, 1.0, 3.0)  # of the best linear combination of the other slices
 _NEAR_WIDTHS = (0.0, 1.0)  # of the slices next to this one, and of those a day away
 _SURPRISE_WIDTHS = (0.6, 1.0, 2.0, 4.0, 8.0)  # of how far the cells around are from what was expected of them
@@ -57,17 +59,8 @@ class SliceFeatures:
     own: Image
     others_noise: Floats
     own_noise: Floats
-    is_alone: bool  # there is no other slice
-
-    @property
-    def regressed(self) -> Image:
-        """Those that the regression of `ridge` joins. (C, M, M)
-
-        What other slices say is in what is expected of the cells already, by weights of other folds. To offer it once
-        more beside that would undo the folds: such an expectation lies a little away from the noise of its own fold,
-        so a regression on both takes the difference and turns it round, and leans towards the cell's own noise.
-        """
-        return np.concatenate([self.others, self.own]) if self.is_alone else self.own
+    regressed: Image
+    """Those that the regression of `ridge` joins."""
 
 
 class Features:
@@ -103,7 +96,9 @@ class Features:
 
     def regressed(self, t: int) -> Image:
         """Return the features of slice t that the regression of `ridge` joins, and make no others. (C, M, M)"""
-        return self.of(t).regressed if len(self._noisy) == 1 else self._own_slice(t)[0]
+        if len(self._noisy) == 1:
+            return self.of(t).regressed
+        return self._join(t, self._own_slice(t)[0])
 
     def of(self, t: int) -> SliceFeatures:
         """Return the features of slice t."""
@@ -114,7 +109,20 @@ class Features:
         if self._past is not None:
             past, past_noise = self._past_features(t)
             others, others_noise = np.concatenate([others, past]), np.append(others_noise, past_noise)
-        return SliceFeatures(others, own, others_noise, own_noise, is_alone=len(self._noisy) == 1)
+        is_lone = len(self._noisy) == 1
+        regressed = np.concatenate([others, own]) if is_lone else self._join(t, own)
+        return SliceFeatures(others, own, others_noise, own_noise, regressed)
+
+    def _join(self, t: int, own: Image) -> Image:
+        """Return what the regression of `ridge` joins. (C, M, M)
+
+        What other slices say is in what is expected of the cells already, by weights of other folds. To offer all of it
+        once more would undo the folds: such an expectation lies a little away from the noise of its own fold, so a
+        regression on both takes the difference and turns it round, and leans towards the cell's own noise. Offered
+        again are the widest means, the best combinations, whose weights are of other folds too, and the expectation.
+        """
+        again, _ = self._stack(self._told_again(t))
+        return np.concatenate([again, self.expected[t][None], own])
 
     def _predict_from_others(self, progress: Progress) -> Slices:
         """Predict by a regression of its own: the cells around are judged by how far they are from that. (T, M, M)"""
@@ -146,17 +154,26 @@ class Features:
 
     def _other_slices(self, t: int) -> tuple[Image, Floats]:
         """Return features from other slices, and the deviation of the noise in each. (C, M, M), (C,)"""
-        shared = self._share_of_mean(t)
-        features: list[tuple[Image, float]] = [(self._rates[t], shared)]
-        if len(self._noisy) > 1:
-            mean = np.float32(self._others.activity[t]) * self._others.rate(t)
-            features += [(wide_local_mean(mean, width), shared * remaining_variance(width)) for width in _MEAN_WIDTHS]
-            for width, (combined, shares) in self._combinations.items():
-                features.append((combined[t], float(shares[t]) * remaining_variance(width)))
-            for step in self._steps:
-                near = self._near(t, step)
-                features += [(local_mean(near, width), 0.5 * remaining_variance(width)) for width in _NEAR_WIDTHS]
-        return self._stack(features)
+        rates = (self._rates[t], self._share_of_mean(t))
+        if len(self._noisy) == 1:
+            return self._stack([rates])
+        return self._stack([rates, *self._means(t, _MEAN_WIDTHS), *self._told_again(t), *self._around(t)])
+
+    def _told_again(self, t: int) -> list[tuple[Image, float]]:
+        """Return those that `_join` offers again, and the share of a cell's noise variance in each."""
+        combinations = self._combinations.items()
+        combined = [(of[t], float(shares[t]) * remaining_variance(width)) for width, (of, shares) in combinations]
+        return [*self._means(t, _COUNTRY_WIDTHS), *combined]
+
+    def _means(self, t: int, widths: Iterable[float]) -> list[tuple[Image, float]]:
+        """Return means of all other slices, as busy as this one."""
+        shared, mean = self._share_of_mean(t), np.float32(self._others.activity[t]) * self._others.rate(t)
+        return [(wide_local_mean(mean, width), shared * remaining_variance(width)) for width in widths]
+
+    def _around(self, t: int) -> list[tuple[Image, float]]:
+        """Return means of the slices next to this one, and of those a day away."""
+        near = [self._near(t, step) for step in self._steps]
+        return [(local_mean(of, width), 0.5 * remaining_variance(width)) for of in near for width in _NEAR_WIDTHS]
 
     def _past_features(self, t: int) -> tuple[Image, Floats]:
         """Return how far the past is from what the window expects, where it may be believed. (C, M, M), (C,)

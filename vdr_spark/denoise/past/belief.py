@@ -7,7 +7,7 @@ opened, and when it closes hardly anything is missed.
 
 A place that stayed differs from its past by noise, by chance, and by its *drift*, as seasons and weeks move it. How far
 places drift is seen on the map itself: by so much that nine in ten differ by no more than they may. What differs by
-more has changed, and there what is released must be what the window alone would have.
+more has changed, and so has what looks as if it had emptied; there what is released must be what the window alone has.
 
 Of slice t nothing is looked at, or, where it is the only one, nothing of the cell itself.
 """
@@ -29,12 +29,13 @@ from vdr_spark.denoise.statistics.subsets import LeaveOneOut
 from vdr_spark.privacy.mechanism import Noise
 
 _WIDTHS = (4.0, 2.0, 1.0)  # cells, over which the window is compared with its past
-_DRIFTS = (0.15, 0.2, 0.25, 0.3, 0.35)  # of what is usual: so far places may move that stay what they are
+_DRIFTS = (0.15, 0.2, 0.25)  # of what is usual: so far places may move that stay what they are
 _USUAL_DRIFT = 0.25  # where the map cannot tell
 _WITHIN, _DEVIATIONS = 0.9, 1.645  # such a share of places differs by no more than so many deviations
 _STANDS_OUT = 2.0  # deviations of the noise, above which a place shows how far it drifts
 _LEAST_CELLS = 50  # that show it
 _LOG_ODDS = 4.0  # one place in fifty has changed, before anything was looked at
+_EMPTIED = 1.0  # one in twenty has emptied: so much likelier, as a logarithm
 _DISPERSION = 3.0  # of a cell's counts around what is usual
 
 
@@ -79,12 +80,24 @@ def _believe(rate: Image, usual: Image, weight: float, noise_variance: float, wi
         if with_self:  # nothing of the slice is in it; else the drift would have seen the cell
             known = expected > _STANDS_OUT * np.sqrt(noise_variance * left)
             drift = _estimate_drift(away[known], expected[known], by_chance[known])
-        found = away**2 / (2 * (by_chance + (drift * expected) ** 2) + 1e-9)
+        found = _surprise(away, expected, by_chance + 1e-9, drift)
         if with_self:  # a mean speaks for all cells in it; without, it would bring a cell's own noise back to it
             found = maximum_filter(found, 2 * round(width) + 1)
         surprise = np.maximum(surprise, found)
     belief: Image = (1 / (1 + np.exp(np.minimum(surprise - _LOG_ODDS, 50)))).astype(np.float32)
     return belief
+
+
+def _surprise(away: Image, expected: Image, by_chance: Floats, drift: float) -> Floats:
+    """Return how much speaks for a change, as a logarithm: places are where none drifts to, or as if they had emptied.
+
+    That they emptied says where they are now, so less noise hides it than another change.
+    """
+    stayed = by_chance + (drift * expected) ** 2
+    changed = away**2 / (2 * stayed)
+    emptied = changed - (away + expected) ** 2 / (2 * by_chance) + np.log(stayed / by_chance) / 2 + _EMPTIED
+    surprise: Floats = np.maximum(changed, np.where(expected > 0, emptied, 0))
+    return surprise
 
 
 def _estimate_drift(away: Image, expected: Image, by_chance: Floats) -> float:

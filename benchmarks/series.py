@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from scipy.ndimage import gaussian_filter
 
-from vdr_spark.arrays import Slices
+from vdr_spark.arrays import Mask, Slices
 from vdr_spark.denoise.past.evidence import PastEvidence
 from vdr_spark.denoise.past.memory import Memory
 from vdr_spark.evaluate.metrics import relative_error, smoothing
@@ -33,6 +34,7 @@ from vdr_spark.refine import choose_refinement, estimate_kept, refine_sum_errors
 
 _CELLS = 96
 _OPENS = 6  # the week, from 0, in which the generated city's district opens
+_PLACE = 5.5  # cells: the radius of a place that closes in another set
 _FIFTH = 4  # from this window on, counted from 0, the past has to pay
 
 
@@ -113,6 +115,8 @@ def main() -> None:
                 changes[f"{name} {number + 1}"] = ratios[name][str(number + 1)]["one"]
         if name == "generated":
             changes |= _measure_changes(series, windows, arguments)
+        elif arguments.close:
+            changes |= _measure_closing(name, series, windows, arguments)
     for name, ratio in changes.items():
         print(f"after a change, {name}: {ratio:.3f}")
     later = {
@@ -156,11 +160,44 @@ def _measure_changes(series: Series, windows: Sequence[Window], arguments: argpa
             ("a district closes", closes, last.truth),
             ("a mirrored past", turned, None),
         ):
-            at = None if there is None else _queries(now.window, 1, there * district(_CELLS))
-            alone, knowing = (_release(now, of, at).errors for of in (None, _remember(past, now)))
-            found.setdefault(name, []).append(knowing["one"] / alone["one"])
-            if at is not None:
-                found.setdefault(f"{name}, in it", []).append(knowing["there"] / alone["there"])
+            _compare(found, name, past, now, None if there is None else there * district(_CELLS))
+    return _print_changes(found)
+
+
+def _measure_closing(
+    name: str, series: Series, windows: Sequence[Window], arguments: argparse.Namespace
+) -> dict[str, float]:
+    """Return ratios of errors where a busy place closes in the last window, everywhere and in it."""
+    found: dict[str, list[float]] = {}
+    number = series.windows[-1]
+    now = windows[number]
+    place = _busy_place(now.truth)
+    closed = Window(now.grid, now.truth * ~place)
+    for draw in range(arguments.draws):
+        past = [_draw(series, window, draw, which) for which, window in enumerate(windows[:number])]
+        _compare(found, f"{name}, a place closes", past, _draw(series, closed, draw, number), now.truth * place)
+    return _print_changes(found)
+
+
+def _busy_place(truth: Slices) -> Mask:
+    """Return a disc as large as the district, where it is busier than at 95 of 100 places. (M, M)"""
+    around = gaussian_filter(truth.sum(axis=0, dtype=np.float64), _PLACE)
+    row, column = np.unravel_index(np.abs(around - np.quantile(around, 0.95)).argmin(), around.shape)
+    rows, columns = np.mgrid[: truth.shape[1], : truth.shape[2]]
+    inside: Mask = np.hypot(rows - row, columns - column) < _PLACE
+    return inside
+
+
+def _compare(found: dict[str, list[float]], name: str, past: Sequence[Drawn], now: Drawn, there: Slices | None) -> None:
+    """Add the ratios of a draw, with the past and without: everywhere, and at the pings of `there`."""
+    at = None if there is None else _queries(now.window, 1, there)
+    alone, knowing = (_release(now, of, at).errors for of in (None, _remember(past, now)))
+    found.setdefault(name, []).append(knowing["one"] / alone["one"])
+    if at is not None:
+        found.setdefault(f"{name}, in it", []).append(knowing["there"] / alone["there"])
+
+
+def _print_changes(found: dict[str, list[float]]) -> dict[str, float]:
     for name, ratios in found.items():
         print(f"  {name}: {' '.join(f'{ratio:.3f}' for ratio in ratios)}, by draw", flush=True)
     return {name: float(np.mean(of)) for name, of in found.items()}
@@ -251,6 +288,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--sets", nargs="+", choices=SERIES, default=list(SERIES), help="(default: all)")
     parser.add_argument("--draws", type=int, default=3, help="of the noise (default: %(default)s)")
     parser.add_argument("--bound", action="store_true", help="also with a past that holds no noise, of one draw")
+    parser.add_argument("--close", action="store_true", help="also close a busy place in the last window of real sets")
     arguments = parser.parse_args()
     if arguments.draws < 1:
         parser.error("--draws must be at least 1")

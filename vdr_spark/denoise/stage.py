@@ -15,13 +15,15 @@ from vdr_spark.denoise.estimation.accuracy import Accuracy, estimate_accuracy
 from vdr_spark.denoise.estimation.fusion import Fusion
 from vdr_spark.denoise.estimation.own_noise import OwnNoise
 from vdr_spark.denoise.estimation.perturbation import Perturbed, perturb
+from vdr_spark.denoise.estimation.posteriors import Posteriors
 from vdr_spark.denoise.estimation.reconcile import Denoised, Twins, reconcile, resting_on_prior
 from vdr_spark.denoise.estimation.risk import Estimate
 from vdr_spark.denoise.estimation.sum_risk import SumRisks, judge_sums
 from vdr_spark.denoise.launcher import Launcher
-from vdr_spark.denoise.past.belief import fall_back
+from vdr_spark.denoise.past.belief import believe
 from vdr_spark.denoise.past.choice import pays
 from vdr_spark.denoise.past.evidence import PastEvidence
+from vdr_spark.denoise.past.together import PosteriorsTogether
 from vdr_spark.denoise.past.window import PastWindow, gather_past
 from vdr_spark.denoise.petastorm_compat import load_petastorm
 from vdr_spark.denoise.petastorm_reader import read_region
@@ -136,7 +138,7 @@ def _choose_by_sums(
             found: tuple[Tensor, SumErrors | None] = Tensor(task.noisy, _deviation_of("identity", task)), None
         else:
             second = again[id(candidate.task)]
-            tensor, risks = _fuse_and_reconcile(candidate.prior, candidate.fusion, task, second, perturbed)
+            tensor, risks = _fuse_and_reconcile(candidate, candidate.fusion, task, second, perturbed)
             errors[candidate.name] = risks.overall * (1.0 if candidate.task.past is None else _TRUST_IN_PAST)
             found = tensor, risks.errors
         if best is None or errors[candidate.name] < errors[best[0].name]:
@@ -157,12 +159,13 @@ def _over(perturbed: Perturbed, tasks: Sequence[Task]) -> dict[int, Task]:
 
 
 def _fuse_and_reconcile(
-    prior: Prior, fusion: Fusion, task: Task, again: Task, perturbed: Perturbed
+    candidate: _Candidate, fusion: Posteriors, task: Task, again: Task, perturbed: Perturbed
 ) -> tuple[Tensor, SumRisks]:
     """Return the posterior with its sums reconciled, and how far sums are off, by the same from perturbed counts."""
-    fused = fusion.apply(prior.mean, task.noisy, task.progress)
-    prior_again = prior.again(again)
-    fusion_again = _fit_fusion(prior, prior_again, again)
+    fused = fusion.apply(candidate.prior.mean, task.noisy, task.progress)
+    alone_again = candidate.alone.again(again.alone) if candidate.alone and again.alone else None
+    prior_again = candidate.prior.again(again)
+    fusion_again = _fit_fusion(candidate.prior, prior_again, alone_again, again)
     fused_again = fusion_again.apply(prior_again, again.noisy, task.progress)
     with task.progress.task("denoise: reconcile sums", None):
         twins = Twins(
@@ -170,7 +173,7 @@ def _fuse_and_reconcile(
             _as_denoised(again.noisy, fused_again, fusion_again, again.noise),
             perturbed.signs,
         )
-        del fused_again, prior_again
+        del fused_again, prior_again, alone_again
         twins = reconcile(twins, task.noise)
         counts = twins.first.counts
         # What was put right was wrong with the prior: refinement, which pulls towards it, must not undo that.
@@ -179,13 +182,7 @@ def _fuse_and_reconcile(
         return replace(fused, counts=counts, prior=expected), judge_sums(twins, task.noise)
 
 
-def _fit_fusion(prior: Prior, mean: Slices, task: Task) -> Fusion:
-    """Fit fusion to what a prior says of a task's noisy counts. It must know how much of their noise comes back."""
-    followed = None if prior.reconstruct is None else OwnNoise.of(prior.reconstruct, task.noisy, task.noise)
-    return Fusion.fit(mean, task.noisy, task.noise, followed)
-
-
-def _as_denoised(noisy: Slices, fused: Tensor, fusion: Fusion, noise: Noise) -> Denoised:
+def _as_denoised(noisy: Slices, fused: Tensor, fusion: Posteriors, noise: Noise) -> Denoised:
     assert fused.prior is not None
     assert fused.deviation is not None
     populated = np.stack([fusion.populated(t) for t in range(len(noisy))])
@@ -199,8 +196,14 @@ class _Candidate:
     model: str
     task: Task
     prior: Prior
-    fusion: Fusion | None
+    alone: Prior | None  # that of the window alone, where this one knows the past
+    fusion: Posteriors | None
     accuracy: Accuracy
+
+    @property
+    def expected(self) -> Slices:
+        """The prior, where it knows the past as far as that may be believed. (T, M, M)"""
+        return self.prior.mean if self.alone is None else _believed(self.prior.mean, self.alone.mean, self.task)
 
     @property
     def name(self) -> str:
@@ -217,39 +220,49 @@ def _try_with_past(alone: Sequence[_Candidate], task: Task) -> list[_Candidate]:
     """Return the models that are surely better for knowing the past."""
     before = {candidate.model: candidate.prior for candidate in alone if candidate.model in WITH_PAST}
     candidates = _try_models(list(before), task, before)
-    return [of for of in candidates if pays(before[of.model].mean, of.prior.mean, task.noisy, task.noise)]
+    return [of for of in candidates if pays(before[of.model].mean, of.expected, task.noisy, task.noise)]
 
 
-def _believing(prior: Prior, alone: Prior, task: Task) -> Prior:
-    """Return a prior that knows the past, where that may be believed; elsewhere it is the one without."""
+def _believed(knowing: Slices, alone: Slices, task: Task) -> Slices:
+    """Return the prior that knows the past where that may be believed, elsewhere the one without. (T, M, M)"""
+    assert task.past is not None
+    mean: Slices = alone + believe(task.past, task.noisy, task.noise) * (knowing - alone)
+    return mean
 
-    def together(alone: Slices, prior: Slices, task: Task) -> Slices:
-        assert task.past is not None
-        return fall_back(alone, prior, task.past, task.noisy, task.noise)
 
-    def again(task: Task) -> Slices:
-        assert task.alone is not None
-        return together(alone.again(task.alone), prior.again(task), task)
+def _fit_fusion(prior: Prior, mean: Slices, alone: Slices | None, task: Task) -> Posteriors:
+    """Fit fusion to what a prior says of a task's noisy counts; one that knows the past is joined by the window's own.
 
-    return replace(prior, mean=together(alone.mean, prior.mean, task), again=again)
+    It must know how much of the cells' noise comes back, where a model looks at the cells.
+    """
+    followed = None if prior.reconstruct is None else OwnNoise.of(prior.reconstruct, task.noisy, task.noise)
+    fusion = Fusion.fit(mean, task.noisy, task.noise, followed)
+    if alone is None:
+        return fusion
+    assert task.past is not None
+    belief = believe(task.past, task.noisy, task.noise)
+    return PosteriorsTogether(fusion, Fusion.fit(alone, task.noisy, task.noise), alone, belief)
 
 
 def _try_model(model: str, task: Task, alone: Prior | None) -> _Candidate:
     noisy, noise = task.noisy, task.noise
     if model == "identity":
-        return _Candidate(model, task, Prior(noisy, {}, lambda task: task.noisy), None, Accuracy.of_noise(noise))
+        return _Candidate(model, task, Prior(noisy, {}, lambda task: task.noisy), None, None, Accuracy.of_noise(noise))
     prior = PRIORS[model](task)
-    if alone is not None:
-        prior = _believing(prior, alone, task)
-    fusion = _fit_fusion(prior, prior.mean, task) if task.settings.fusion else None
+    if task.settings.fusion:
+        fusion = _fit_fusion(prior, prior.mean, None if alone is None else alone.mean, task)
+    else:
+        fusion = None
+        if alone is not None:  # the prior is what is released
+            prior, alone = replace(prior, mean=_believed(prior.mean, alone.mean, task)), None
     with task.progress.task(f"denoise: estimate the error of {model}", None):
         accuracy = estimate_accuracy(
             noisy, lambda slices: _estimator(prior, fusion, slices), noise, cell_by_cell=prior.reconstruct is None
         )
-    return _Candidate(model, task, prior, fusion, accuracy)
+    return _Candidate(model, task, prior, alone, fusion, accuracy)
 
 
-def _estimator(prior: Prior, fusion: Fusion | None, slices: list[int]) -> Estimate:
+def _estimator(prior: Prior, fusion: Posteriors | None, slices: list[int]) -> Estimate:
     """Return what makes an estimate out of the noisy counts of some slices."""
 
     def estimate(noisy: Slices) -> Slices:

@@ -5,7 +5,7 @@ import pytest
 
 from tests.denoise.past.towns import NOISE, grid_of, remember, town, usual_past
 from tests.denoise.priors.test_temporal import with_noise
-from vdr_spark.denoise.past.belief import Belief, fall_back
+from vdr_spark.denoise.past.belief import Belief, believe
 from vdr_spark.denoise.past.evidence import PastEvidence
 from vdr_spark.denoise.statistics.activity import estimate_activity
 from vdr_spark.denoise.statistics.subsets import LeaveOneOut
@@ -72,12 +72,33 @@ def test_it_knows_nothing_of_a_cells_own_noise(slices: int) -> None:
     assert after == pytest.approx(before, abs=1e-5)
 
 
-def test_where_the_past_is_not_believed_the_prior_is_that_of_the_window_alone(
-    stayed: tuple[np.ndarray, PastEvidence],
-) -> None:
-    noisy, past = changed_town(8, 3)
-    alone, knowing = np.zeros_like(noisy), np.ones_like(noisy)
-    prior = fall_back(alone, knowing, past, noisy, NOISE)
-    np.testing.assert_allclose(prior[3], belief_of(noisy, past).of(3), atol=1e-6)
-    assert prior[:, *CLOSED].mean() < 0.1
-    assert fall_back(alone, knowing, stayed[1], stayed[0], NOISE).mean() > 0.8
+def test_every_slice_has_a_belief_of_its_own(stayed: tuple[np.ndarray, PastEvidence]) -> None:
+    noisy, past = stayed
+    belief = believe(past, noisy, NOISE)
+    np.testing.assert_array_equal(belief[3], belief_of(noisy, past).of(3))
+    assert abs(belief[3] - belief[4]).max() > 0
+
+
+def test_a_district_that_opened_lately_and_closed_again_is_missed() -> None:
+    """By the mean of all earlier windows it had hardly opened."""
+    grid = grid_of(0)
+    past = usual_past(8, grid)
+    for noisy, of in past[-3:]:
+        noisy[:, *OPENED] += np.random.default_rng(of.start.day).poisson(6, noisy[:, *OPENED].shape)
+    now = with_noise(town(1, grid), seed=3)
+    belief = believe(remember(now, grid, past), now, NOISE)
+    assert belief[:, *OPENED].mean() < 0.35
+
+
+def drifting(share: float) -> np.ndarray:
+    """What is believed of a town whose cells are all so much away from their past, one way or the other."""
+    grid = grid_of(0)
+    rows, columns = np.mgrid[: grid.cells_per_side, : grid.cells_per_side] // 8
+    now = with_noise((10 + town(1, grid)) * (1 + share * (-1.0) ** (rows + columns)).astype(np.float32), seed=3)
+    past = [(noisy + 10, of) for noisy, of in usual_past(5, grid)]
+    return believe(remember(now, grid, past), now, NOISE)
+
+
+def test_where_all_places_drift_they_are_believed_still_and_where_they_turn_over_they_are_not() -> None:
+    assert drifting(0.3).mean() > 0.8
+    assert drifting(0.9).mean() < 0.7

@@ -15,3 +15,11 @@ def test_the_better_prior_is_found_and_one_that_is_better_by_chance_is_not() -> 
     assert not pays(truth, wrong, noisy, NOISE)
     chance = [np.random.default_rng(seed).normal(0, 0.1, truth.shape).astype(np.float32) for seed in range(10)]
     assert sum(pays(truth + of, truth - of, noisy, NOISE) for of in chance) <= 2
+
+
+def test_a_few_cells_that_were_predicted_wildly_do_not_decide() -> None:
+    truth = town(1, grid_of(0))
+    noisy = with_noise(truth)
+    wild = truth.copy()
+    wild[0, :2, :2] = 2000
+    assert pays(truth * 0.5 + 1, wild, noisy, NOISE)

@@ -83,6 +83,15 @@ def test_a_window_of_another_level_is_scaled_to_this_one() -> None:
     assert abs(quiet.recall()[-1].slow.counts.mean()) < 1
 
 
+def test_windows_of_next_to_nothing_do_not_thin_a_city_that_grew() -> None:
+    """Their sums are lost in their noise: so they hold far less than this one, and say little about it."""
+    present = grid_of(0, 8, 40)
+    memory = Memory(with_noise(np.full(present.shape, 30, np.float32)), NOISE, present)
+    for age, level in ((3, 0), (2, 0), (1, 20)):
+        memory.add(with_noise(np.full(present.shape, level, np.float32), seed=age), NOISE, grid_of(-age, 8, 40))
+    assert memory.recall()[-1].slow.counts.mean() > 25  # two of three windows are empty
+
+
 def test_memory_does_not_grow_with_the_number_of_windows() -> None:
     present = grid_of(0, 8, 64)
     peaks = []

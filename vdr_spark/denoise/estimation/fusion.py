@@ -33,13 +33,14 @@ from vdr_spark.denoise.estimation.bins import (
 )
 from vdr_spark.denoise.estimation.likelihood import Axis, heavy_tail, negative_binomial
 from vdr_spark.denoise.estimation.own_noise import OwnNoise
+from vdr_spark.denoise.estimation.posteriors import Posteriors
 from vdr_spark.denoise.statistics import surroundings as surroundings_module
 from vdr_spark.denoise.statistics.activity import estimate_activity
 from vdr_spark.denoise.statistics.subsets import LeaveOneOut, evenly_spaced
 from vdr_spark.denoise.statistics.surroundings import Surroundings
 from vdr_spark.denoise.statistics.volatility import Volatility
 from vdr_spark.privacy.mechanism import Noise
-from vdr_spark.progress import NullProgress, Progress
+from vdr_spark.progress import Progress
 from vdr_spark.storage.tensor_file import Tensor
 
 _DISPERSIONS = np.geomspace(0.02, 200, 13)  # r of the negative binomial; the last is as good as Poisson
@@ -56,7 +57,7 @@ def fuse(prior: Slices, noisy: Slices, noise: Noise, progress: Progress | None =
     return Fusion.fit(prior, noisy, noise).apply(prior, noisy, progress)
 
 
-class Fusion:
+class Fusion(Posteriors):
     """What was fitted on one tensor: for each class of cells, posteriors by prediction and noisy count."""
 
     def __init__(self, classes: _Classes, fits: list[_Fit], axis: Axis, noise: Noise) -> None:
@@ -85,18 +86,7 @@ class Fusion:
             fits.append(_Fit.of(bins, histogram, axis))
         return cls(classes, fits, axis, noise)
 
-    def apply(self, prior: Slices, noisy: Slices, progress: Progress | None = None) -> Tensor:
-        """Fuse all slices of the tensor that it was fitted on."""
-        counts, deviation, mean, spread = (np.empty_like(noisy) for _ in range(4))
-        with (progress or NullProgress()).task("denoise: fusion", len(noisy)) as update:
-            for t in range(len(noisy)):
-                counts[t], deviation[t] = self.posterior(t, prior[t], noisy[t])
-                mean[t], spread[t] = self.calibrated_prior(t, prior[t])
-                update(t + 1, "")
-        return Tensor(counts, deviation, mean, spread)
-
     def posterior(self, t: int, prior: Image, noisy: Image) -> tuple[Image, Image]:
-        """Return mean and deviation of every cell of slice t. (M, M), (M, M)"""
         mean, deviation, places = np.empty_like(noisy), np.empty_like(noisy), self._axis.places(noisy)
         for fit, cells in self._by_class(t, prior):
             between = fit.bins.between(prior[cells])
@@ -107,7 +97,6 @@ class Fusion:
         return mean, deviation
 
     def calibrated_prior(self, t: int, prior: Image) -> tuple[Image, Image]:
-        """Return mean and deviation of the prior of slice t, as the noisy counts have put it right. (M, M), (M, M)"""
         mean, deviation = np.empty_like(prior), np.empty_like(prior)
         for fit, cells in self._by_class(t, prior):
             between = fit.bins.between(prior[cells])
@@ -116,7 +105,6 @@ class Fusion:
         return mean, deviation
 
     def populated(self, t: int) -> Mask:
-        """Return which cells of slice t lie in country that is not empty, as far as the other slices tell. (M, M)"""
         return self._classes.surroundings.of(t) > 0
 
     def _by_class(self, t: int, prior: Image) -> Iterator[tuple[_Fit, Mask]]:

@@ -31,6 +31,7 @@ class PastEvidence:
         *finer, long_run = memory.recall()
         self.windows = memory.windows
         finest = (finer or [long_run])[0]
+        self._lately = _Guesses((finer or [long_run])[-1].fast)
         self._guesses = [
             (_Guesses(finest.slow), _FINEST_WIDTHS),
             (_Guesses(finest.fast), _LATEST_WIDTHS),
@@ -42,9 +43,9 @@ class PastEvidence:
         """Return what the past makes of slice t, which is so busy."""
         return [guess for guesses, widths in self._guesses for guess in guesses.of(t, activity, widths)]
 
-    def usual(self, t: int, activity: float) -> Guess:
-        """Return the finest guess at slice t, by all earlier windows."""
-        return self._guesses[0][0].at(t, activity)
+    def lately(self, t: int, activity: float) -> Guess:
+        """Return what the latest windows above all make of slice t, by the coarsest rhythm that tells hours apart."""
+        return self._lately.at(t, activity)
 
 
 class _Guesses:

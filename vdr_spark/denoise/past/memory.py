@@ -121,9 +121,14 @@ class _Level:
         return self.mean > _STANDS_OUT * math.sqrt(self.variance)
 
     def relative_to(self, other: _Level) -> float:
-        """Return how many times as busy this window is; 1 as far as that may be noise. Another k shows here too."""
-        if not (self.stands_out and other.stands_out):
+        """Return how many times as busy this window is; 1 as far as that may be noise. Another k shows here too.
+
+        Of a window that does not stand out from its noise it is known that it holds no more than what would.
+        """
+        if not self.stands_out:
             return 1.0
+        if not other.stands_out:
+            return max(1.0, self.mean / (_STANDS_OUT * math.sqrt(other.variance)))
         more = self.mean / other.mean - 1
         variance = (1 + more) ** 2 * (self.variance / self.mean**2 + other.variance / other.mean**2)
         return 1 + more * max(0.0, 1 - _SURE * variance / more**2) if more else 1.0

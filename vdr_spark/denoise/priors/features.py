@@ -21,7 +21,7 @@ from vdr_spark.denoise.estimation.fusion import Fusion
 from vdr_spark.denoise.past.belief import Belief
 from vdr_spark.denoise.past.evidence import PastEvidence
 from vdr_spark.denoise.priors.rates import rates_prior
-from vdr_spark.denoise.priors.regression import FeaturesOf, Regression
+from vdr_spark.denoise.priors.regression import FeaturesOf, Moments, Regression, Weigh
 from vdr_spark.denoise.statistics.activity import estimate_activity
 from vdr_spark.denoise.statistics.folds import NUMBER, Folds
 from vdr_spark.denoise.statistics.local_mean import (
@@ -131,9 +131,11 @@ class Features:
         self._alone = self._regress(lambda t: self._other_slices(t)[0], self._rates, progress)
         if self._past is None:
             return self._alone
-        return self._regress(lambda t: self._past_features(t)[0], self._alone, progress)
+        return self._regress(lambda t: self._past_features(t)[0], self._alone, progress, Moments.solve_shares)
 
-    def _regress(self, features_of: FeaturesOf, before: Slices, progress: Progress) -> Slices:
+    def _regress(
+        self, features_of: FeaturesOf, before: Slices, progress: Progress, weigh: Weigh | None = None
+    ) -> Slices:
         """Return what is expected before and by a regression on such features. (T, M, M)"""
         regression = Regression.fit(
             features_of,
@@ -143,6 +145,7 @@ class Features:
             self.training_slices,
             self.surroundings,
             progress,
+            weigh,
         )
         expected = np.empty_like(self._noisy)
         for t, of in enumerate(before):

@@ -15,7 +15,8 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -101,7 +102,7 @@ def main() -> None:
     ratios: dict[str, dict[str, dict[str, float]]] = {}
     changes: dict[str, float] = {}
     for name in arguments.sets:
-        series = SERIES[name]
+        series = replace(SERIES[name], epsilon=str(Fraction(SERIES[name].epsilon) * Fraction(arguments.times)))
         if series.file and not (arguments.data and (arguments.data / series.file).exists()):
             print(f"{name}: left out, there is no {series.file}")
             continue
@@ -287,6 +288,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, help="folder of the public data sets")
     parser.add_argument("--sets", nargs="+", choices=SERIES, default=list(SERIES), help="(default: all)")
     parser.add_argument("--draws", type=int, default=3, help="of the noise (default: %(default)s)")
+    parser.add_argument("--times", default="1", help="of the epsilon of every set, as 1/4 (default: %(default)s)")
     parser.add_argument("--bound", action="store_true", help="also with a past that holds no noise, of one draw")
     parser.add_argument("--close", action="store_true", help="also close a busy place in the last window of real sets")
     arguments = parser.parse_args()

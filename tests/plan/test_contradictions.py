@@ -22,6 +22,12 @@ def test_the_examples_contradict_nothing(name: str) -> None:
     assert found_in(load_config(ROOT / f"conf/{name}.yaml")) == []
 
 
+def test_the_papers_own_model_is_named_for_what_it_is() -> None:
+    model = ["denoise.model=vqvae", "denoise.fusion=false", "refine.method=gamma"]  # as the examples say
+    (sentence,) = found_in(load_config(ROOT / "conf/houston.yaml", model))
+    assert "denoise.fusion is false" in sentence
+
+
 @pytest.mark.parametrize(
     ("overrides", "words"),
     [
@@ -32,6 +38,8 @@ def test_the_examples_contradict_nothing(name: str) -> None:
         (["privacy.epsilon=0.01"], "the signal will drown: the noise of all 2,048 cells together"),
         (["synth.pings=9000"], "synth.pings (9,000) and privacy.total_pings (6,000) disagree"),
         (["period.end=2020-01-12", "period.slice=5h"], "period.slice (18000 s) does not divide a day"),
+        (["denoise={model: vqvae, fusion: false}"], "denoise.fusion is false, and `vqvae` lets some of the noise"),
+        (["denoise={candidates: [ridge, vae], model: auto, fusion: false}"], "`vae` lets some of the noise through"),
         (["refine.method=gamma"], "`gamma` shrinks counts because noise is in them"),
         (["refine.concentration=1e-4"], "used by `gamma` only, and refine.method is `calibrated`"),
         (["region.center=[-74.0, 40.7]"], "region: the box lies in the Antarctic"),

@@ -22,6 +22,7 @@ def find_contradictions(plan: Plan) -> Iterator[str]:
         _look_at_signal,
         _look_at_generated_pings,
         _look_at_slices,
+        _look_at_reconstruction,
         _look_at_refinement,
         _look_at_places,
     )
@@ -73,6 +74,16 @@ def _look_at_slices(plan: Plan) -> Iterator[str]:
         yield (
             f"period.slice ({seconds} s) does not divide a day: a slice lies at another hour every day, and forecasts "
             "see no daily rhythm. 1h, 2h, 3h, 4h, 6h, 8h and 12h do."
+        )
+
+
+def _look_at_reconstruction(plan: Plan) -> Iterator[str]:
+    denoise = plan.config.denoise
+    if not denoise.uses_fusion and (models := [name for name in denoise.models if name in ("vqvae", "vae")]):
+        yield (
+            f"denoise.fusion is false, and `{models[0]}` lets some of the noise through: in empty country that adds up "
+            "to many times the people there, and counts scaled to N are as much too small where people are. Leave "
+            "denoise.fusion on, unless single busy cells before scaling are all you ask for (docs/training.md)."
         )
 
 

@@ -1,15 +1,19 @@
 """The whole of denoising, over a small town: what is noted, that it is repeatable, and how right its sums are."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.denoise.estimation.test_own_noise import listen
+from tests.denoise.estimation.test_own_noise import town as quarter_in_empty_country
 from tests.denoise.gaussian import gaussian_noise, under_noise
 from tests.denoise.laplace import laplace_noise
 from tests.denoise.priors.test_temporal import with_noise
 from vdr_spark.config.denoise import DenoiseSettings
 from vdr_spark.denoise.estimation.blocks import Level
+from vdr_spark.denoise.priors.registry import PRIORS, Prior
 from vdr_spark.denoise.stage import denoise_tensor
 from vdr_spark.privacy.mechanism import Noise
 from vdr_spark.progress import NullProgress
@@ -55,6 +59,15 @@ def test_a_fused_estimate_knows_the_errors_of_its_sums_and_is_repeatable(
     for one, other in zip(vars(tensor).values(), vars(again).values(), strict=True):
         np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(noisy, before)
+
+
+def test_fusion_is_told_of_a_model_that_listens_to_the_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the noise that comes back in what the model says would be released as people."""
+    truth = quarter_in_empty_country()
+    listening = Prior(np.empty(0), {}, lambda task: listen(task.noisy), listen)
+    monkeypatch.setitem(PRIORS, "vqvae", lambda task: replace(listening, mean=listen(task.noisy)))
+    tensor, _ = denoised(tmp_path, under_noise(truth, NOISE), model="vqvae")
+    assert tensor.counts.sum() < 1.3 * truth.sum()
 
 
 def test_noisy_counts_and_bare_priors_know_none(tmp_path: Path, noisy: np.ndarray) -> None:

@@ -23,7 +23,7 @@ from vdr_spark.denoise.launcher import Launcher
 from vdr_spark.denoise.past.belief import believe
 from vdr_spark.denoise.past.choice import pays
 from vdr_spark.denoise.past.evidence import PastEvidence
-from vdr_spark.denoise.past.together import PosteriorsTogether
+from vdr_spark.denoise.past.together import OfLastSlices, PosteriorsTogether
 from vdr_spark.denoise.past.window import PastWindow, gather_past
 from vdr_spark.denoise.petastorm_compat import load_petastorm
 from vdr_spark.denoise.petastorm_reader import read_region
@@ -166,7 +166,7 @@ def _fuse_and_reconcile(
     alone_again = candidate.alone.again(again.alone) if candidate.alone and again.alone else None
     prior_again = candidate.prior.again(again)
     fusion_again = _fit_fusion(candidate.prior, prior_again, alone_again, again)
-    fused_again = fusion_again.apply(prior_again, again.noisy, task.progress)
+    fused_again = fusion_again.apply(again.own(prior_again), again.noisy, task.progress)
     with task.progress.task("denoise: reconcile sums", None):
         twins = Twins(
             _as_denoised(task.noisy, fused, fusion, task.noise),
@@ -231,26 +231,30 @@ def _believed(knowing: Slices, alone: Slices, task: Task) -> Slices:
 
 
 def _fit_fusion(prior: Prior, mean: Slices, alone: Slices | None, task: Task) -> Posteriors:
-    """Fit fusion to what a prior says of a task's noisy counts; one that knows the past is joined by the window's own.
+    """Fit fusion to what a prior says of the slices shown; one that knows the past is joined by the window's own.
 
-    It must know how much of the cells' noise comes back, where a model looks at the cells.
+    Fusion must know how much of the cells' noise comes back, where a model looks at the cells.
     """
-    followed = None if prior.reconstruct is None else OwnNoise.of(prior.reconstruct, task.noisy, task.noise)
-    fusion = Fusion.fit(mean, task.noisy, task.noise, followed)
     if alone is None:
-        return fusion
+        listening = None if prior.reconstruct is None else OwnNoise.of(prior.reconstruct, task.noisy, task.noise)
+        return Fusion.fit(mean, task.noisy, task.noise, listening)
     assert task.past is not None
+    if task.past.has_like_noise:
+        knowing: Posteriors = OfLastSlices(Fusion.fit(mean, task.shown, task.noise), len(mean) - len(task.noisy))
+    else:
+        knowing = Fusion.fit(task.own(mean), task.noisy, task.noise)
     belief = believe(task.past, task.noisy, task.noise)
-    return PosteriorsTogether(fusion, Fusion.fit(alone, task.noisy, task.noise), alone, belief)
+    return PosteriorsTogether(knowing, Fusion.fit(alone, task.noisy, task.noise), alone, belief)
 
 
 def _try_model(model: str, task: Task, alone: Prior | None) -> _Candidate:
     noisy, noise = task.noisy, task.noise
     if model == "identity":
         return _Candidate(model, task, Prior(noisy, {}, lambda task: task.noisy), None, None, Accuracy.of_noise(noise))
-    prior = PRIORS[model](task)
+    shown = PRIORS[model](task)
+    prior = shown if task.past is None else replace(shown, mean=task.own(shown.mean).copy())
     if task.settings.fusion:
-        fusion = _fit_fusion(prior, prior.mean, None if alone is None else alone.mean, task)
+        fusion = _fit_fusion(shown, shown.mean, None if alone is None else alone.mean, task)
     else:
         fusion = None
         if alone is not None:  # the prior is what is released

@@ -37,7 +37,7 @@ def stayed() -> tuple[np.ndarray, PastEvidence]:
 def test_a_town_that_stayed_is_believed(stayed: tuple[np.ndarray, PastEvidence]) -> None:
     noisy, past = stayed
     believed = np.stack([belief_of(noisy, past).of(t) for t in range(len(noisy))])
-    assert believed.mean() > 0.8
+    assert believed.mean() > 0.65
     assert 0 <= believed.min() <= believed.max() <= 1
 
 
@@ -49,7 +49,7 @@ def test_a_district_that_opened_or_closed_is_not_believed_and_the_rest_is(seed: 
     elsewhere = np.ones(believed.shape, bool)
     for rows, columns in (OPENED, CLOSED):
         elsewhere[rows.start - 5 : rows.stop + 5, columns.start - 5 : columns.stop + 5] = False
-    assert believed[elsewhere].mean() > 0.75
+    assert believed[elsewhere].mean() > 0.6
 
 
 def test_a_slice_that_is_alone_sees_it_by_the_cells_around() -> None:
@@ -79,15 +79,31 @@ def test_every_slice_has_a_belief_of_its_own(stayed: tuple[np.ndarray, PastEvide
     assert abs(belief[3] - belief[4]).max() > 0
 
 
+def belief_in_district_that_closed(windows: int, opened: int, more: float) -> float:
+    """What is believed of a district that held more in the latest earlier windows, and holds as much as ever now."""
+    past = usual_past(windows, GRID)
+    for noisy, of in past[-opened:]:
+        noisy[:, *OPENED] += np.random.default_rng(of.start.day).poisson(more, noisy[:, *OPENED].shape)
+    now = with_noise(town(1, GRID), seed=3)
+    return float(believe(remember(now, GRID, past), now, NOISE)[:, *OPENED].mean())
+
+
 def test_a_district_that_opened_lately_and_closed_again_is_missed() -> None:
     """By the mean of all earlier windows it had hardly opened."""
-    grid = grid_of(0)
-    past = usual_past(8, grid)
-    for noisy, of in past[-3:]:
-        noisy[:, *OPENED] += np.random.default_rng(of.start.day).poisson(6, noisy[:, *OPENED].shape)
-    now = with_noise(town(1, grid), seed=3)
-    belief = believe(remember(now, grid, past), now, NOISE)
-    assert belief[:, *OPENED].mean() < 0.35
+    assert belief_in_district_that_closed(12, 2, 3) < 0.1
+
+
+def test_what_looks_as_if_it_had_emptied_is_believed_to_have() -> None:
+    """So thin that it would pass for chance, were it not all there was."""
+    assert belief_in_district_that_closed(5, 5, 1) < 0.2
+
+
+def test_one_place_that_drifts_where_others_stay_is_not_believed() -> None:
+    truth = 10 + town(1, GRID)
+    truth[:, *OPENED] *= 1.5
+    now = with_noise(truth, seed=3)
+    past = [(noisy + 10, of) for noisy, of in usual_past(5, GRID)]
+    assert believe(remember(now, GRID, past), now, NOISE)[:, *OPENED].mean() < 0.65
 
 
 def drifting(share: float) -> np.ndarray:
@@ -101,4 +117,4 @@ def drifting(share: float) -> np.ndarray:
 
 def test_where_all_places_drift_they_are_believed_still_and_where_they_turn_over_they_are_not() -> None:
     assert drifting(0.3).mean() > 0.8
-    assert drifting(0.9).mean() < 0.7
+    assert drifting(0.9).mean() < 0.6

@@ -8,8 +8,7 @@ import numpy as np
 
 from tests.denoise.laplace import laplace_noise
 from tests.denoise.priors.test_temporal import with_noise
-from vdr_spark.denoise.past.evidence import PastEvidence
-from vdr_spark.denoise.past.memory import Memory
+from vdr_spark.denoise.past.evidence import EarlierWindow, PastEvidence
 from vdr_spark.grid import Box, Grid
 
 NOISE = laplace_noise(8.0)
@@ -32,10 +31,7 @@ def town(seed: int, grid: Grid) -> np.ndarray:
 
 
 def remember(noisy: np.ndarray, grid: Grid, past: list[tuple[np.ndarray, Grid]]) -> PastEvidence:
-    memory = Memory(noisy, NOISE, grid)
-    for earlier, its_grid in past:
-        memory.add(earlier, NOISE, its_grid)
-    return PastEvidence(memory)
+    return PastEvidence([EarlierWindow(of, NOISE, its_grid) for of, its_grid in past], noisy, NOISE, grid)
 
 
 def usual_past(windows: int, grid: Grid) -> list[tuple[np.ndarray, Grid]]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from vdr_spark.denoise.priors.regression import Moments, Regression
+from vdr_spark.denoise.priors.regression import Regression
 from vdr_spark.denoise.statistics.folds import NUMBER
 from vdr_spark.denoise.statistics.subsets import LeaveOneOut
 from vdr_spark.denoise.statistics.surroundings import Surroundings
@@ -112,23 +112,6 @@ def test_a_handful_of_cells_is_not_learnt_by_heart() -> None:
     error = regression.predict(0, features[0], expected[0]) - expected[0]
     assert abs(error[0, :8]).max() < 10
     np.testing.assert_array_equal(regression.weights[:, BUSY, 3], regression.weights[:, BUSY, 2])
-
-
-def test_shares_of_a_mixture_are_at_least_zero_and_one_at_most_together() -> None:
-    """Guesses that are all but the same, and one that says the contrary: free weights would be far off."""
-    rng = np.random.default_rng(5)
-    expected = np.full((2, 40, 40), 10, np.float32)
-    away = rng.normal(size=expected.shape).astype(np.float32)
-    features = np.stack([away, away + rng.normal(0, 1e-3, away.shape).astype(np.float32), -away], axis=1)
-    where = all_busy(expected.shape)
-    for strength, total in ((0.5, 0.5), (3.0, 1.0)):
-        noisy = expected + strength * away + rng.normal(size=away.shape).astype(np.float32)
-        found = Regression.fit(
-            features.__getitem__, expected, noisy, 1.0, range(2), where, weigh=Moments.solve_shares
-        ).weights[:, BUSY, 2]
-        assert found.min() >= 0
-        np.testing.assert_allclose(found.sum(axis=1), total, atol=0.06)
-        np.testing.assert_array_equal(found[:, 2], 0)
 
 
 def test_too_few_cells_altogether_change_nothing() -> None:

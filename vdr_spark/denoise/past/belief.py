@@ -35,7 +35,7 @@ _WITHIN, _DEVIATIONS = 0.9, 1.645  # such a share of places differs by no more t
 _STANDS_OUT = 2.0  # deviations of the noise, above which a place shows how far it drifts
 _LEAST_CELLS = 50  # that show it
 _LOG_ODDS = 4.0  # one place in fifty has changed, before anything was looked at
-_EMPTIED = 1.0  # one in twenty has emptied: so much likelier, as a logarithm
+_EMPTIED = 2.0  # one in seven has emptied: so much likelier, as a logarithm
 _DISPERSION = 3.0  # of a cell's counts around what is usual
 
 
@@ -50,22 +50,21 @@ class Belief:
     """The belief in a past by one window, (T, M, M)."""
 
     def __init__(self, past: PastEvidence, noisy: Slices, others: LeaveOneOut, noise_variance: float) -> None:
-        self._past, self._noisy, self._others, self._noise_variance = past, noisy, others, noise_variance
-        self._total, self._variance = np.zeros_like(noisy[0]), 0.0
+        self._usual, self._noisy, self._others, self._noise_variance = past.usual, noisy, others, noise_variance
+        self._total = np.zeros_like(noisy[0])
         for t, activity in enumerate(others.activity):  # what is usual for all slices, by least squares as their rate
-            usual, variance = past.lately(t, float(activity))
-            self._total += np.float32(activity) * usual
-            self._variance += float(activity) ** 2 * variance
+            self._total += np.float32(activity) * self._usual.at(t, float(activity))[0]
 
     def of(self, t: int) -> Image:
         """Return how far the past may be believed about slice t, from 0 to 1. (M, M)"""
         activity = float(self._others.activity[t])
-        usual, variance = self._past.lately(t, activity)
+        usual, variance = self._usual.at(t, activity)
         if len(self._noisy) == 1:
             return _believe(self._noisy[0], usual, 1.0, self._noise_variance + variance, with_self=False)
         weight = self._others.weight(t)
         usual = (self._total - np.float32(activity) * usual) / np.float32(weight)
-        variance = (self._variance - activity**2 * variance) / weight**2
+        squares = np.where(np.arange(len(self._noisy)) == t, 0, self._others.activity**2)
+        variance = self._usual.noise_of_sum(squares) / weight**2
         return _believe(self._others.rate(t), usual, weight, self._noise_variance / weight + variance, with_self=True)
 
 

@@ -1,65 +1,66 @@
-"""What the past says about a slice: guesses at its counts, for a regression that decides how far to believe them.
+"""Earlier windows as further slices: what denoisers are shown beside the slices of the present window.
 
-Every guess is scaled to how busy the slice is now. Nothing of the present window but that is in them.
+A past slice is a slice like any other: noisy counts of the same cells, whose noise is independent. So a model that
+learns a cell's rate, its rhythm and its own weights from the slices of one window learns them from several, and needs
+nothing else. That bounds what is held by the slices, not by the windows: of many windows the latest ones serve.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from vdr_spark.arrays import Floats, Image
-from vdr_spark.denoise.past.memory import Memory, Recalled
-from vdr_spark.denoise.statistics.activity import estimate_activity
-from vdr_spark.denoise.statistics.local_mean import local_mean, remaining_variance
+from vdr_spark.arrays import Slices
+from vdr_spark.denoise.past.usual import Usual
+from vdr_spark.grid import Grid
+from vdr_spark.privacy.mechanism import Noise
 
-_FINEST_WIDTHS = (0.0, 1.0, 2.0)  # cells; of the same hour, slowly forgotten
-_LATEST_WIDTHS = (0.0, 1.0)  # of the same, fast forgotten
-_COARSER_WIDTHS = (0.0, 1.0)  # of the hour of the day, beside that of the week
-_LONG_RUN_WIDTHS = (0.0, 1.0, 2.0)
+_MOST_CELLS = 100_000_000  # of all slices together: tensors of 400 MB, of which denoising holds a few at a time
+_MOST_NOISE = 1.25  # times the deviation of the present window's; noisier windows tell little
+_ALIKE = 1.1  # times, by which noise may differ and still pass for the same
 
-Guess = tuple[Image, float]
-"""A guess at the counts of a slice (M, M), and the variance of the noise in it."""
+
+@dataclass(frozen=True)
+class EarlierWindow:
+    """The noisy counts (T', M, M) of a window that is over, the noise in them, and its cells."""
+
+    noisy: Slices
+    noise: Noise
+    grid: Grid
 
 
 class PastEvidence:
-    """What a memory holds, ready to be asked slice by slice."""
+    """The slices of earlier windows, ready to be shown beside those of the present one."""
 
-    def __init__(self, memory: Memory) -> None:
-        """The memory must hold a window."""
-        *finer, long_run = memory.recall()
-        self.windows = memory.windows
-        finest = (finer or [long_run])[0]
-        self._lately = _Guesses((finer or [long_run])[-1].fast)
-        self._guesses = [
-            (_Guesses(finest.slow), _FINEST_WIDTHS),
-            (_Guesses(finest.fast), _LATEST_WIDTHS),
-            *((_Guesses(rhythm.slow), _COARSER_WIDTHS) for rhythm in finer[1:]),
-            *([(_Guesses(long_run.slow), _LONG_RUN_WIDTHS)] if finer else []),
-        ]
+    def __init__(self, windows: Sequence[EarlierWindow], noisy: Slices, noise: Noise, grid: Grid) -> None:
+        """`windows` has at least one, the oldest first; `noisy` is the present window, (T, M, M)."""
+        self.windows = len(windows)
+        deviations = [noise.deviation, *(of.noise.deviation for of in windows)]
+        self.has_like_noise = max(deviations) <= _ALIKE * min(deviations)
+        """Whether fusion, which must know the noise, may learn from these slices too."""
+        self.usual = Usual.of(windows, noisy, noise, grid)
+        self._noisy = [of.noisy for of in windows]
 
-    def guesses(self, t: int, activity: float) -> list[Guess]:
-        """Return what the past makes of slice t, which is so busy."""
-        return [guess for guesses, widths in self._guesses for guess in guesses.of(t, activity, widths)]
-
-    def lately(self, t: int, activity: float) -> Guess:
-        """Return what the latest windows above all make of slice t, by the coarsest rhythm that tells hours apart."""
-        return self._lately.at(t, activity)
+    def before(self, noisy: Slices) -> Slices:
+        """Return the slices of all windows in their order, those of the present one, (T, M, M), at the end."""
+        return np.concatenate([*self._noisy, noisy])
 
 
-class _Guesses:
-    """Guesses by one rhythm, as busy as the slice they are for."""
+def choose_latest(windows: Sequence[tuple[Grid, Noise]], grid: Grid, noise: Noise) -> list[int]:
+    """Return which earlier windows, the oldest first, are shown beside a window: the latest, as many as there is room.
 
-    def __init__(self, recalled: Recalled) -> None:
-        self._recalled = recalled
-        self._activity: Floats = estimate_activity(recalled.counts, float(recalled.variance.mean()))
-
-    def at(self, t: int, activity: float) -> Guess:
-        phase = self._recalled.phase(t)
-        times = activity / float(self._activity[phase])
-        return np.float32(times) * self._recalled.counts[phase], times**2 * float(self._recalled.variance[phase])
-
-    def of(self, t: int, activity: float, widths: Iterable[float]) -> Iterable[Guess]:
-        counts, variance = self.at(t, activity)
-        return [(local_mean(counts, width), variance * remaining_variance(width)) for width in widths]
+    A window that is much noisier than the present one is passed over.
+    """
+    chosen: list[int] = []
+    room = _MOST_CELLS - int(np.prod(grid.shape))
+    for number in reversed(range(len(windows))):
+        earlier, its_noise = windows[number]
+        if its_noise.deviation > _MOST_NOISE * noise.deviation:
+            continue
+        room -= int(np.prod(earlier.shape))
+        if room < 0:
+            break
+        chosen.append(number)
+    return chosen[::-1]

@@ -39,6 +39,23 @@ class PosteriorsTogether(Posteriors):
         return self.alone.populated(t)
 
 
+@dataclass(frozen=True)
+class OfLastSlices(Posteriors):
+    """Posteriors of the last slices of those that a fusion was fitted on: of a window's, after earlier ones."""
+
+    fitted: Posteriors
+    before: int  # slices
+
+    def posterior(self, t: int, prior: Image, noisy: Image) -> Known:
+        return self.fitted.posterior(self.before + t, prior, noisy)
+
+    def calibrated_prior(self, t: int, prior: Image) -> Known:
+        return self.fitted.calibrated_prior(self.before + t, prior)
+
+    def populated(self, t: int) -> Mask:
+        return self.fitted.populated(self.before + t)
+
+
 def mix(belief: Image, alone: Known, knowing: Known) -> Known:
     """Return mean and deviation of a mixture of two distributions, of which `knowing` has the weight `belief`."""
     away = knowing[0] - alone[0]

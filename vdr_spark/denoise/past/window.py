@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vdr_spark.arrays import Slices
-from vdr_spark.denoise.past.evidence import PastEvidence
-from vdr_spark.denoise.past.memory import Memory
+from vdr_spark.denoise.past.evidence import EarlierWindow, PastEvidence, choose_latest
 from vdr_spark.denoise.petastorm_reader import read_region
 from vdr_spark.errors import InvalidInput
 from vdr_spark.grid import Grid
@@ -49,16 +48,18 @@ def check_past(past: Sequence[PastWindow], grid: Grid) -> None:
 def gather_past(
     past: Sequence[PastWindow], noisy: Slices, release: ReleasePlan, progress: Progress
 ) -> PastEvidence | None:
-    """Return what earlier windows say about a noisy tensor (T, M, M); None where there are none.
+    """Return what earlier windows, the oldest first, say about a noisy tensor (T, M, M); None where none may.
 
-    One window is held at a time, and none is kept.
+    Of many windows the latest are read, as many as there is room for.
     """
-    if not past:
-        return None
     check_past(past, release.grid)
-    memory = Memory(noisy, release.noise, release.grid)
-    with progress.task("denoise: read earlier windows", len(past)) as update:
-        for number, window in enumerate(past, start=1):
-            memory.add(read_region(window.files, window.release), window.release.noise, window.release.grid)
-            update(number, "")
-    return PastEvidence(memory)
+    known = [(window.release.grid, window.release.noise) for window in past]
+    chosen, windows = choose_latest(known, release.grid, release.noise), list[EarlierWindow]()
+    if not chosen:
+        return None
+    with progress.task("denoise: read earlier windows", len(chosen)) as update:
+        for number in chosen:
+            files, earlier = past[number].files, past[number].release
+            windows.append(EarlierWindow(read_region(files, earlier), earlier.noise, earlier.grid))
+            update(len(windows), "")
+    return PastEvidence(windows, noisy, release.noise, release.grid)

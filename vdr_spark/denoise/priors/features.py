@@ -1,7 +1,7 @@
 """What can be known about a cell of slice t without looking at its own noisy count.
 
 Two kinds, and both are *blind*: nothing of the cell's own noise is in them. *Others* come from other slices only, so
-they may be smoothed and combined in space at will; so may what earlier windows say, where there are any
+they may be smoothed and combined in space at will; slices of earlier windows are among them, where there are any
 (`denoise.past`). *Own* come from the cells around it in slice t: between the cells of one slice they must not travel,
 or a cell would see itself mirrored in the cells around it. Of a slice that is alone they are means of the noisy counts
 around the cell at many widths: there is nothing to be surprised by.
@@ -18,10 +18,8 @@ import numpy as np
 
 from vdr_spark.arrays import Floats, Image, Slices
 from vdr_spark.denoise.estimation.fusion import Fusion
-from vdr_spark.denoise.past.belief import Belief
-from vdr_spark.denoise.past.evidence import PastEvidence
 from vdr_spark.denoise.priors.rates import rates_prior
-from vdr_spark.denoise.priors.regression import FeaturesOf, Moments, Regression, Weigh
+from vdr_spark.denoise.priors.regression import Regression
 from vdr_spark.denoise.statistics.activity import estimate_activity
 from vdr_spark.denoise.statistics.folds import NUMBER, Folds
 from vdr_spark.denoise.statistics.local_mean import (
@@ -72,10 +70,9 @@ class Features:
         noise: Noise,
         slices_per_day: float,
         progress: Progress | None = None,
-        past: PastEvidence | None = None,
     ) -> None:
         progress = progress or NullProgress()
-        self._noisy, self._noise, self._past = noisy, noise, past
+        self._noisy, self._noise = noisy, noise
         self._folds = Folds(noisy.shape[1])
         self._others = LeaveOneOut(noisy, estimate_activity(noisy, noise.variance))
         self.surroundings = Surroundings(noisy, noise.variance, self._others)
@@ -83,8 +80,6 @@ class Features:
         day = round(slices_per_day)
         self._steps = (1, day) if 1 < day <= len(noisy) / 2 and slices_per_day == day else (1,)
         self._rates = rates_prior(noisy, self._others, noise, progress)
-        is_lone = len(noisy) == 1
-        self._belief = None if past is None or is_lone else Belief(past, noisy, self._others, noise.variance)
         self.expected = self._predict_from_others(progress)
         """What the other slices together make of every cell. (T, M, M)"""
         self._fusion = Fusion.fit(self.expected, noisy, noise)
@@ -106,9 +101,6 @@ class Features:
         own, own_noise = self._own_slice(t)
         others = np.concatenate([others, self.expected[t][None]])
         others_noise = np.append(others_noise, others_noise[0])  # as noisy as the rates
-        if self._past is not None:
-            past, past_noise = self._past_features(t)
-            others, others_noise = np.concatenate([others, past]), np.append(others_noise, past_noise)
         is_lone = len(self._noisy) == 1
         regressed = np.concatenate([others, own]) if is_lone else self._join(t, own)
         return SliceFeatures(others, own, others_noise, own_noise, regressed)
@@ -128,28 +120,18 @@ class Features:
         """Predict by a regression of its own: the cells around are judged by how far they are from that. (T, M, M)"""
         if len(self._noisy) == 1:
             return self._rates
-        self._alone = self._regress(lambda t: self._other_slices(t)[0], self._rates, progress)
-        if self._past is None:
-            return self._alone
-        return self._regress(lambda t: self._past_features(t)[0], self._alone, progress, Moments.solve_shares)
-
-    def _regress(
-        self, features_of: FeaturesOf, before: Slices, progress: Progress, weigh: Weigh | None = None
-    ) -> Slices:
-        """Return what is expected before and by a regression on such features. (T, M, M)"""
         regression = Regression.fit(
-            features_of,
-            before,
+            lambda t: self._other_slices(t)[0],
+            self._rates,
             self._noisy,
             self._noise.variance,
             self.training_slices,
             self.surroundings,
             progress,
-            weigh,
         )
         expected = np.empty_like(self._noisy)
-        for t, of in enumerate(before):
-            expected[t] = regression.predict(t, features_of(t), of)
+        for t, rates in enumerate(self._rates):
+            expected[t] = regression.predict(t, self._other_slices(t)[0], rates)
         return expected
 
     def _other_slices(self, t: int) -> tuple[Image, Floats]:
@@ -174,18 +156,6 @@ class Features:
         """Return means of the slices next to this one, and of those a day away."""
         near = [self._near(t, step) for step in self._steps]
         return [(local_mean(of, width), 0.5 * remaining_variance(width)) for of in near for width in _NEAR_WIDTHS]
-
-    def _past_features(self, t: int) -> tuple[Image, Floats]:
-        """Return how far the past is from what the window expects, where it may be believed. (C, M, M), (C,)
-
-        Of a slice that is alone they are the past's guesses themselves: the window expects nothing of its cells.
-        """
-        assert self._past is not None
-        guesses, unit = self._past.guesses(t, float(self._others.activity[t])), max(self._noise.variance, 1e-12)
-        if self._belief is not None:
-            belief, alone = self._belief.of(t), self._alone[t]
-            guesses = [(belief * (guess - alone), variance) for guess, variance in guesses]
-        return self._stack([(guess, variance / unit) for guess, variance in guesses])
 
     def _own_slice(self, t: int) -> tuple[Image, Floats]:
         """Return features from the cells around in slice t, and the deviation of the noise in each. (C, M, M), (C,)"""

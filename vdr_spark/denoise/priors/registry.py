@@ -36,7 +36,7 @@ class Task:
     progress: Progress
     launcher: Launcher | None = None  # of training processes, where there may be several
     kept: KeptModels | None = None  # networks of earlier windows, where there are windows
-    past: PastEvidence | None = None  # what earlier windows say
+    past: PastEvidence | None = None  # earlier windows' slices
     alone: Task | None = None  # the same without the past, where there is one
 
     def name_of(self, model: str) -> str:
@@ -48,18 +48,27 @@ class Task:
         return posixpath.join(self.folder, self.name_of(model))
 
     @cached_property
+    def shown(self) -> Slices:
+        """What models look at: the slices of earlier windows, if there are any, and the window's own last. (S, M, M)"""
+        return self.noisy if self.past is None else self.past.before(self.noisy)
+
+    def own(self, of_shown: Slices) -> Slices:
+        """Return, of what a model says of all slices that it is shown, the window's own. (S, M, M) -> (T, M, M)"""
+        return of_shown[len(of_shown) - len(self.noisy) :]
+
+    @cached_property
     def features(self) -> Features:
         """The blind features of every slice, which several models use."""
-        return Features(self.noisy, self.noise, self.slices_per_day, self.progress, self.past)
+        return Features(self.shown, self.noise, self.slices_per_day, self.progress)
 
     @cached_property
     def ridge(self) -> Regression:
         """The regression on them."""
-        return fit_ridge(self.features, self.noisy, self.noise, self.progress)
+        return fit_ridge(self.features, self.shown, self.noise, self.progress)
 
     def forget(self) -> None:
         """Let go of what models share."""
-        for shared in ("features", "ridge"):
+        for shared in ("features", "ridge", "shown"):
             self.__dict__.pop(shared, None)
 
     def over(self, noisy: Slices, noise: Noise) -> Task:
@@ -69,7 +78,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Prior:
-    """A prediction of every cell's mean (T, M, M), and what there is to say about it.
+    """A prediction of every cell's mean, in all slices that the model is shown (S, M, M), and notes about it.
 
     `again` makes the prediction anew for a task over other noisy counts, by the same method. `reconstruct` makes it out
     of some slices alone, where the model looks at the cell's own count; None: it is blind.
@@ -112,10 +121,10 @@ def _blindspot(task: Task) -> Prior:
         lambda loaded: find_drift(
             predict_blindspot(loaded, task.features, task.ridge, device, task.progress),
             ridge_prior(task.features, task.ridge, task.progress),
-            task.noisy,
+            task.shown,
         ),
         lambda: train_blindspot(
-            task.noisy, task.noise, task.features, task.ridge, settings, folder, device, task.progress
+            task.shown, task.noise, task.features, task.ridge, settings, folder, device, task.progress
         ),
     )
 

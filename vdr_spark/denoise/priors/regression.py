@@ -5,10 +5,6 @@ that is in no feature cannot be learnt. Cells that are expected to be busy have 
 in empty, thin and busy surroundings (`denoise.statistics.surroundings`). The weights of a cell come from the cells of
 other folds (`denoise.statistics.folds`), so they have not seen its noise.
 
-What earlier windows say is weighed as a *mixture*: by shares of at least zero that are one at most together, of how far
-each of their guesses is from what is expected. So a prediction lies between the guesses however few cells they were
-weighed on: free weights of guesses that are all but the same made thousands of pings out of three.
-
 A slice that is alone has few cells to learn from, and free weights follow their noise. Its features are means of counts
 around the cell, so there weights are at least zero: a difference of two noisy means cannot be learnt.
 """
@@ -46,9 +42,6 @@ Group = tuple[int, ...]
 FeaturesOf = Callable[[int], Image]
 """The features of a slice by its number, in pings. (C, M, M)"""
 
-Weigh = Callable[["Moments"], Floats]
-"""How the weights of a class of cells follow from its sums. (C,)"""
-
 
 @dataclass(frozen=True)
 class Regression:
@@ -68,9 +61,8 @@ class Regression:
         slices: Sequence[int],
         surroundings: Surroundings,
         progress: Progress | None = None,
-        weigh: Weigh | None = None,
     ) -> Regression:
-        """Fit weights on the named slices of a tensor, expected and noisy, (T, M, M) each; free if not by `weigh`."""
+        """Fit the weights on the named slices of a tensor, expected and noisy, (T, M, M) each."""
         folds, moments = Folds(noisy.shape[1]), _no_moments()
         with (progress or NullProgress()).task("denoise: regression", len(slices)) as update:
             for number, t in enumerate(slices, start=1):
@@ -79,7 +71,7 @@ class Regression:
                 for group, cells in _groups(before, folds, surroundings.of(t)):
                     moments[group].add(features[:, cells], missing[cells], precision[cells])
                 update(number, "")
-        return cls(_solve_all(moments, weigh or Moments.solve), folds, surroundings)
+        return cls(_solve_all(moments, _Moments.solve), folds, surroundings)
 
     @classmethod
     def fit_alone(
@@ -94,7 +86,7 @@ class Regression:
             moments, precision = _no_moments(), _precision(mean.ravel(), noise_variance)
             for group, cells in _groups(expected.ravel(), folds, surroundings.of(0)):
                 moments[group].add(flat[:, cells], noisy.ravel()[cells], precision[cells])
-            weights = _solve_all(moments, Moments.solve_positive)
+            weights = _solve_all(moments, _Moments.solve_positive)
             weights[..., 0] -= 1  # a prediction is what is expected and more: here it is the weighted sum alone
             regression = cls(weights, folds, surroundings)
             mean = regression.predict(0, features, expected)
@@ -109,7 +101,7 @@ class Regression:
         return np.maximum(predicted, _LEAST_SHARE * np.maximum(before, 0)).reshape(expected.shape)
 
 
-class Moments:
+class _Moments:
     """Sums over the cells of one class, of which its weights follow."""
 
     def __init__(self) -> None:
@@ -124,8 +116,8 @@ class Moments:
         self._squares = self._squares + (weighted @ features.T).astype(np.float64)
         self._products = self._products + (weighted @ missing).astype(np.float64)
 
-    def __add__(self, other: Moments) -> Moments:
-        both = Moments()
+    def __add__(self, other: _Moments) -> _Moments:
+        both = _Moments()
         both._cells = self._cells + other._cells
         both._squares, both._products = self._squares + other._squares, self._products + other._products
         return both
@@ -154,21 +146,14 @@ class Moments:
         weights, _ = nnls(root.T, np.linalg.solve(root, products), maxiter=_STEPS)
         return weights / size
 
-    def solve_shares(self) -> Floats:
-        """Return weights of at least zero that are one at most together; zero where cells are too few. (C,)"""
-        if not self.are_enough:
-            return np.zeros_like(self._products)
-        weights = self.solve_positive()
-        return weights / max(1.0, float(weights.sum()))
-
     def _relative(self) -> tuple[Floats, Floats, Floats]:
         """Return squares and products of features of size 1, and their sizes. (C, C), (C,), (C,)"""
         size = np.sqrt(np.diag(self._squares)) + 1e-12
         return self._squares / size / size[:, None] + _RIDGE * np.eye(len(size)), self._products / size, size
 
 
-def _no_moments() -> dict[Group, Moments]:
-    return {group: Moments() for group in np.ndindex(folds_module.NUMBER, surroundings_module.NUMBER, _CLASSES)}
+def _no_moments() -> dict[Group, _Moments]:
+    return {group: _Moments() for group in np.ndindex(folds_module.NUMBER, surroundings_module.NUMBER, _CLASSES)}
 
 
 def _precision(expected: Image, noise_variance: float) -> Image:
@@ -177,12 +162,12 @@ def _precision(expected: Image, noise_variance: float) -> Image:
     return precision
 
 
-def _solve_all(moments: dict[Group, Moments], solve: Callable[[Moments], Floats]) -> Floats:
+def _solve_all(moments: dict[Group, _Moments], solve: Callable[[_Moments], Floats]) -> Floats:
     """Return the weights of every fold by the cells of all other folds. (folds, surroundings, classes, C)"""
     return np.stack([_solve_fold(moments, fold, solve) for fold in range(folds_module.NUMBER)])
 
 
-def _solve_fold(moments: dict[Group, Moments], fold: int, solve: Callable[[Moments], Floats]) -> Floats:
+def _solve_fold(moments: dict[Group, _Moments], fold: int, solve: Callable[[_Moments], Floats]) -> Floats:
     """Return the weights of a fold by the cells of all other folds. (surroundings, classes, C)"""
     shape = (surroundings_module.NUMBER, _CLASSES)
     others = [
@@ -194,16 +179,16 @@ def _solve_fold(moments: dict[Group, Moments], fold: int, solve: Callable[[Momen
     return np.stack([np.stack([solve(of_class) for of_class in of]) for of in pooled])
 
 
-def _sum_others(moments: dict[Group, Moments], fold: int, group: tuple[int, int]) -> Moments:
+def _sum_others(moments: dict[Group, _Moments], fold: int, group: tuple[int, int]) -> _Moments:
     """Return the moments of surroundings and class, summed over all folds but one."""
     return reduce(operator.add, (of for key, of in moments.items() if key[0] != fold and key[1:] == group))
 
 
-def _any_enough(moments: list[Moments]) -> bool:
+def _any_enough(moments: list[_Moments]) -> bool:
     return any(of_class.are_enough for of_class in moments)
 
 
-def _pool_sparse(moments: list[Moments]) -> list[Moments]:
+def _pool_sparse(moments: list[_Moments]) -> list[_Moments]:
     """Join classes of too few cells to the next ones: a few cells' noise could be learnt by heart."""
     pooled = list(moments)
     for place in range(len(pooled) - 1, 0, -1):  # from the busiest down

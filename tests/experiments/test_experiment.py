@@ -78,6 +78,15 @@ def test_wishes_change_the_sweep() -> None:
     )
 
 
+def test_a_setting_that_is_swept_stays_an_axis_with_the_value_asked_for(tmp_path: Path) -> None:
+    """It was left out of the table, so that there was no picture, or, of the pings, passed over."""
+    wish = Wish("sampling_noise", "quick", draws=1, assignments=("k=10",), output=str(tmp_path))
+    outcome = run_experiment(EXPERIMENTS["sampling_noise"], wish, NullProgress())
+    assert {line.asked["k"] for line in outcome.lines} == {10}
+    cut = Wish("temporal_resolution", assignments=("data.slices=24",))
+    assert choose_sweep(EXPERIMENTS["temporal_resolution"], cut).sweep["data.slices"] == [24]
+
+
 @pytest.mark.parametrize(
     ("wish", "words"),
     [
@@ -86,6 +95,10 @@ def test_wishes_change_the_sweep() -> None:
         (Wish("range_epsilon", preset="nowhere"), "--preset: must be one of"),
         (Wish("range_epsilon", draws=0), "--draws: must be at least 1"),
         (Wish("range_epsilon", assignments=("k",)), "--set: must be NAME=VALUE"),
+        (Wish("range_epsilon", epsilon=(float("nan"),)), "--epsilon: must be a positive number, not nan"),
+        (Wish("range_epsilon", epsilon=(float("inf"),)), "--epsilon: must be a positive number, not inf"),
+        (Wish("range_epsilon", epsilon=(0.0,)), r"--epsilon: must be a positive number, not 0\.0"),
+        (Wish("range_epsilon", cells=0), "--cells: must be a whole number, at least 2, not 0"),
     ],
 )
 def test_what_does_not_fit_is_refused(wish: Wish, words: str) -> None:

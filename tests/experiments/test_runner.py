@@ -57,11 +57,31 @@ def test_a_points_name_is_of_all_that_it_depends_on(experiment: Experiment) -> N
 
 
 def test_what_fails_says_which_point(experiment: Experiment, tmp_path: Path) -> None:
-    sweep = SWEEP.changed_by(Sweep(sweep={"method": ["nothing"]}))
+    sweep = SWEEP.changed_by(Sweep(fixed={"learn_days": 1}))  # a baseline learns nothing
     points = plan_points(experiment, sweep, None, 1)
-    with pytest.raises(VdrError, match="method nothing: the settings of an experiment are not valid"):
+    with pytest.raises(VdrError, match="method ug: learn_days is for denoisers"):
         run_points(experiment, sweep, points, str(tmp_path), NullProgress(), "bad")
     assert not list(tmp_path.glob("points/*"))
+
+
+@pytest.mark.parametrize(
+    ("fixed", "words"),
+    [
+        ({"method": "nothing"}, r"method: must be .*, hb_striped, .*, not 'nothing'"),
+        ({"epsilon": "foo"}, "privacy.epsilon: must be a positive number"),
+        ({"epsilon": 1e-300}, "privacy.epsilon: must be written with at most 18 digits"),
+        ({"k": 0}, "method ug: k: must be a whole number, at least 1, not 0"),
+        ({"k": "abc"}, "k: must be a whole number, at least 1, not 'abc'"),
+        ({"lambda": "x"}, "lambda: must be a positive number, not 'x'"),
+        ({"judged_days": 0}, "judged_days: must be a positive number, not 0"),
+        ({"bounding": "l2", "delta": "1e-9"}, "bounding: must be sample or weight for ug"),
+        ({"bounding": "foo"}, "privacy.bounding: must be"),
+        ({"delta": "1e-9"}, "delta: published methods such as ug"),
+    ],
+)
+def test_no_mistake_waits_for_the_pings(experiment: Experiment, fixed: dict[str, object], words: str) -> None:
+    with pytest.raises(InvalidConfig, match=words):
+        plan_points(experiment, SWEEP.changed_by(Sweep(fixed=fixed)), None, 1)
 
 
 def test_experiments_that_need_users_or_generated_hills_say_so() -> None:

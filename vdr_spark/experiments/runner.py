@@ -12,6 +12,7 @@ import json
 import posixpath
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ import safetensors.numpy
 
 from vdr_spark import __version__
 from vdr_spark.errors import InvalidConfig, VdrError
+from vdr_spark.experiments.checks import check_settings
 from vdr_spark.experiments.measures import Row, Truth
 from vdr_spark.experiments.places import Place
 from vdr_spark.experiments.points import POINTS, Found, Question
@@ -64,7 +66,7 @@ class Done:
 
 
 def plan_points(experiment: Experiment, sweep: Sweep, path: str | None, draws: int) -> list[Point]:
-    """Return all points, those of the same pings and the same draw together. Refuses what no place has."""
+    """Return all points, those of the same pings and the same draw together. Refuses what cannot be done."""
     points = []
     if path is not None and "data.sigma_cells" in sweep.sweep:
         raise InvalidConfig("this experiment is about generated hills of a width, so --input has no meaning in it")
@@ -78,6 +80,8 @@ def plan_points(experiment: Experiment, sweep: Sweep, path: str | None, draws: i
             )
         others = {name: of for name, of in settings.items() if not name.startswith(_OF_DATA)}
         swept = {name: of for name, of in settings.items() if name in sweep.sweep}
+        with _naming(swept):
+            check_settings(others, place)
         points += [Point(place, others, swept, draw) for draw in range(draws)]
     places = list(dict.fromkeys(point.place for point in points))
     return sorted(points, key=lambda point: (places.index(point.place), point.draw))
@@ -117,15 +121,22 @@ class _Truths:
         return self._truth
 
 
+@contextmanager
+def _naming(swept: Mapping[str, Any]) -> Iterator[None]:
+    """Say of what goes wrong inside the block which point it is about."""
+    try:
+        yield
+    except VdrError as problem:
+        settings = ", ".join(f"{name} {value}" for name, value in swept.items())
+        raise type(problem)(f"{settings or 'the only point'}: {problem}") from None
+
+
 def _run(experiment: Experiment, sweep: Sweep, point: Point, truths: _Truths, stem: str) -> None:
     """Do a point and write its files, that of the figures last."""
     truth, began = truths.of(point), time.perf_counter()
     question = Question(point.place, truth, point.settings, experiment.measures, sweep.options, point.draw)
-    try:
+    with _naming(point.swept):
         found: Found = POINTS[experiment.point](question)
-    except VdrError as problem:
-        settings = ", ".join(f"{name} {value}" for name, value in point.swept.items())
-        raise type(problem)(f"{settings or 'the only point'}: {problem}") from None
     seconds = {"measure": "time", "seconds": round(time.perf_counter() - began, 3)}
     if found.panels:
         _write_panels(f"{stem}.safetensors", found.panels)

@@ -69,12 +69,15 @@ def test_any_file_can_be_given(tmp_path: Path) -> None:
 
 def test_wishes_change_the_sweep() -> None:
     experiment = load_experiment("range_epsilon", FOLDER)
-    wish = Wish("range_epsilon", epsilon=(2.0, 0.5), methods=("ug",), cells=12, assignments=("k=3", "data.pings=100"))
+    wish = Wish(
+        "range_epsilon", epsilon=(2.0, 0.5, 2.0), methods=("ug", "ug"), cells=12, assignments=("k=3", "data.pings=100")
+    )
     sweep = choose_sweep(experiment, wish)
     assert (sweep.data["cells"], sweep.data["pings"], sweep.fixed["k"]) == (12, 100, 3)
     assert (sweep.sweep["epsilon"], sweep.sweep["method"]) == ([2, 0.5], ["ug"])
     assert wish.command == (
-        "vdr experiment range_epsilon --cells 12 --method ug --epsilon 2 --epsilon 0.5 --set k=3 --set data.pings=100"
+        "vdr experiment range_epsilon --cells 12 --method ug --method ug --epsilon 2 --epsilon 0.5 --epsilon 2 "
+        "--set k=3 --set data.pings=100"
     )
 
 

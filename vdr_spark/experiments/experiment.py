@@ -17,7 +17,7 @@ from vdr_spark.experiments.settings import Experiment, Sweep
 from vdr_spark.experiments.tables import Line, summarise, to_csv
 from vdr_spark.experiments.words import describe
 from vdr_spark.progress import Progress
-from vdr_spark.storage.files import read_text, write_json, write_text
+from vdr_spark.storage.files import read_text, require_writable, write_json, write_text
 
 SIZES = ("full", "quick")
 
@@ -108,9 +108,9 @@ def _check_wish(wish: Wish) -> None:
 
 def _swept(wish: Wish) -> dict[str, list[object]]:
     """Return what options put in place of what the experiment sweeps."""
-    exact = [positive("--epsilon", of) for of in wish.epsilon]
+    exact = dict.fromkeys(positive("--epsilon", of) for of in wish.epsilon)  # named twice is no second draw
     swept: dict[str, list[object]] = {"epsilon": [int(of) if of.is_integer() else of for of in exact]} if exact else {}
-    return swept | ({"method": list(wish.methods)} if wish.methods else {})
+    return swept | ({"method": list(dict.fromkeys(wish.methods))} if wish.methods else {})
 
 
 def _read_assignment(text: str) -> tuple[str, object]:
@@ -128,6 +128,9 @@ def run_experiment(experiment: Experiment, wish: Wish, progress: Progress) -> Ou
     """Do what is not done yet of an experiment, and write its files anew."""
     sweep, draws = choose_sweep(experiment, wish), wish.draws or experiment.draws
     points = plan_points(experiment, sweep, wish.path, draws)
+    require_writable(wish.folder, "--output")
+    if wish.record is not None:
+        require_writable(wish.record, "--record")
     found = run_points(experiment, sweep, points, wish.folder, progress, f"experiment {wish.stem}")
     return write_outcome(experiment, wish, found, draws)
 

@@ -47,3 +47,18 @@ def test_mistakes_are_a_sentence(
     printed = capsys.readouterr().err
     assert words in printed
     assert "Traceback" not in printed
+
+
+@pytest.mark.parametrize("option", ["--output", "--record"])
+def test_a_folder_that_cannot_be_written_to_is_told_before_anything_is_done(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    folders = {"--output": str(tmp_path / "out")} | {option: str(tmp_path / "file" / "below")}
+    arguments = [part for pair in folders.items() for part in pair]
+    assert call("experiment", "range_epsilon", "--quick", *arguments, *CONF) == ExitCode.ENVIRONMENT
+    printed = capsys.readouterr().err
+    assert f"{option}: " in printed
+    assert "cannot be written to" in printed
+    assert "Traceback" not in printed
+    assert not list(tmp_path.glob("out/points/*"))

@@ -22,7 +22,7 @@ def test_curves_run_over_x_in_order_by_line_and_panel() -> None:
     day, one = make_panels(LINES, plot)
     assert [curve.label for curve in day.curves] == ["ug"]
     assert day.curves[0].points == [(3, 2, 0.1), (6, 1, 0.1)]
-    assert one.condition == "length of the query slice"
+    assert one.condition == "length of the query: slice"
     assert day.xs == [3, 6]
     assert day.curves[0].at(3) == (2, 0.1)
     assert day.curves[0].at(4) is None
@@ -35,3 +35,12 @@ def test_only_lines_with_the_values_asked_for_or_that_have_none_such() -> None:
 
 def test_settings_without_a_name_are_called_by_their_last_part() -> None:
     assert name_of("denoise.vae.crop_size") == "crop size"
+
+
+def test_a_panel_says_what_holds_in_it_with_its_unit() -> None:
+    """A picture of squares of 30 to 120 m alone did not say so."""
+    lines = [line("regret", epsilon=6, density=10), line("relative_error", epsilon=6, side="30-120 m")]
+    plot = PlotSettings(x="epsilon", panels="density", figures=["regret"])
+    assert make_panels(lines, plot)[0].title == "regret of the nearest hot spot, pings; density of a hot spot: 10 pings"
+    plot = PlotSettings(x="epsilon", figures=["relative_error"], where={"side": "30-120 m"})
+    assert make_panels(lines, plot)[0].title == "relative error; side of the square: 30-120 m"

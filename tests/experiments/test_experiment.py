@@ -69,13 +69,25 @@ def test_any_file_can_be_given(tmp_path: Path) -> None:
 
 def test_wishes_change_the_sweep() -> None:
     experiment = load_experiment("range_epsilon", FOLDER)
-    wish = Wish("range_epsilon", epsilon=(2.0, 0.5), methods=("ug",), cells=12, assignments=("k=3", "data.pings=100"))
+    wish = Wish(
+        "range_epsilon", epsilon=(2.0, 0.5, 2.0), methods=("ug", "ug"), cells=12, assignments=("k=3", "data.pings=100")
+    )
     sweep = choose_sweep(experiment, wish)
     assert (sweep.data["cells"], sweep.data["pings"], sweep.fixed["k"]) == (12, 100, 3)
     assert (sweep.sweep["epsilon"], sweep.sweep["method"]) == ([2, 0.5], ["ug"])
     assert wish.command == (
-        "vdr experiment range_epsilon --cells 12 --method ug --epsilon 2 --epsilon 0.5 --set k=3 --set data.pings=100"
+        "vdr experiment range_epsilon --cells 12 --method ug --method ug --epsilon 2 --epsilon 0.5 --epsilon 2 "
+        "--set k=3 --set data.pings=100"
     )
+
+
+def test_a_setting_that_is_swept_stays_an_axis_with_the_value_asked_for(tmp_path: Path) -> None:
+    """It was left out of the table, so that there was no picture, or, of the pings, passed over."""
+    wish = Wish("sampling_noise", "quick", draws=1, assignments=("k=10",), output=str(tmp_path))
+    outcome = run_experiment(EXPERIMENTS["sampling_noise"], wish, NullProgress())
+    assert {line.asked["k"] for line in outcome.lines} == {10}
+    cut = Wish("temporal_resolution", assignments=("data.slices=24",))
+    assert choose_sweep(EXPERIMENTS["temporal_resolution"], cut).sweep["data.slices"] == [24]
 
 
 @pytest.mark.parametrize(
@@ -86,6 +98,10 @@ def test_wishes_change_the_sweep() -> None:
         (Wish("range_epsilon", preset="nowhere"), "--preset: must be one of"),
         (Wish("range_epsilon", draws=0), "--draws: must be at least 1"),
         (Wish("range_epsilon", assignments=("k",)), "--set: must be NAME=VALUE"),
+        (Wish("range_epsilon", epsilon=(float("nan"),)), "--epsilon: must be a positive number, not nan"),
+        (Wish("range_epsilon", epsilon=(float("inf"),)), "--epsilon: must be a positive number, not inf"),
+        (Wish("range_epsilon", epsilon=(0.0,)), r"--epsilon: must be a positive number, not 0\.0"),
+        (Wish("range_epsilon", cells=0), "--cells: must be a whole number, at least 2, not 0"),
     ],
 )
 def test_what_does_not_fit_is_refused(wish: Wish, words: str) -> None:

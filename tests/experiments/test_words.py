@@ -36,6 +36,16 @@ def test_a_least_in_the_middle_is_told() -> None:
     assert "is least, 0.1 ± 0.01, at 6" in told({"ridge": [(3, 0.3, 0.01), (6, 0.1, 0.01), (12, 0.2, 0.01)]})
 
 
+def test_a_most_in_the_middle_is_told() -> None:
+    text = told({"ag": [(1.5, 0.7, 0.04), (6, 1.54, 0.04), (24, 1.24, 0.07)]})
+    assert "`ag` rises from 0.7 ± 0.04 at epsilon 1.5 to 1.24 ± 0.07 at 24, and is most, 1.54 ± 0.04, at 6." in text
+
+
+def test_ends_that_are_not_apart_neither_rise_nor_fall() -> None:
+    text = told({"ag": [(1.5, 0.70, 0.04), (6, 0.1, 0.04), (24, 0.69, 0.04)]})
+    assert "`ag` is 0.7 ± 0.04 at epsilon 1.5 and 0.69 ± 0.04 at 24, which are not told apart, and is least" in text
+
+
 def test_words_on_an_axis_have_no_direction() -> None:
     text = told({"all": [("ug", 0.3, 0.01), ("ag", 0.1, 0.01)]})
     assert "is least, 0.1 ± 0.01, for `ag`, and most, 0.3 ± 0.01, for `ug`." in text

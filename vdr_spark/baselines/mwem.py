@@ -25,6 +25,7 @@ from vdr_spark.baselines.account import Account
 from vdr_spark.baselines.baseline import TOTAL_SHARE, Counts
 
 _WORKLOAD_SEED = 0  # the queries are public
+_FAR = 1e12  # of a scale from 1: well inside what float32 holds
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,9 @@ class _Model:
         factor = math.exp(float(np.clip((value - before) / (2 * self.pings), -1, 1)))
         inside *= np.float32(factor)
         self.scale *= self.pings / (self.pings + (factor - 1) * before)
+        if not 1 / _FAR < self.scale < _FAR:  # where N came out far too small, weights would grow beyond all numbers
+            self.weights *= np.float32(self.scale)
+            self.scale = 1.0
 
 
 def random_boxes(shape: tuple[int, ...], count: int, random: np.random.Generator) -> Integers:

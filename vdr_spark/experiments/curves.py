@@ -79,7 +79,8 @@ def make_panels(lines: Iterable[Line], plot: PlotSettings) -> list[Panel]:
     panels: dict[tuple[str, str], dict[str, Curve]] = {}
     for figure in plot.figures:
         for line in (line for line in shown if line.figure == figure):
-            condition = "" if plot.panels is None else f"{name_of(plot.panels)} {line.asked[plot.panels]}"
+            told = [name for name in (plot.panels, *plot.where) if name is not None and name in line.asked]
+            condition = "; ".join(_condition(name, line.asked[name]) for name in told)
             curves = panels.setdefault((figure, condition), {})
             label = ", ".join(_label(name, line) for name in plot.lines if name in line.asked) or "all"
             curves.setdefault(label, Curve(label)).points.append((line.asked[plot.x], line.mean, line.sd))
@@ -87,6 +88,12 @@ def make_panels(lines: Iterable[Line], plot: PlotSettings) -> list[Panel]:
         Panel(figure, condition, [_in_order(curve) for curve in curves.values()])
         for (figure, condition), curves in panels.items()
     ]
+
+
+def _condition(name: str, value: Any) -> str:
+    """Return what holds in a panel, with the unit where the value has none: `density of a hot spot: 10 pings`."""
+    called, _, unit = name_of(name).partition(", ")
+    return f"{called}: {value}" + (f" {unit}" if unit and not isinstance(value, str) else "")
 
 
 def _is_shown(line: Line, plot: PlotSettings) -> bool:

@@ -10,13 +10,14 @@ import yaml
 
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.experiments.location_data import PRESETS
+from vdr_spark.experiments.numbers import positive, whole
 from vdr_spark.experiments.pictures import plot_curves, plot_panels_of_slices
 from vdr_spark.experiments.runner import Done, plan_points, rows_of, run_points
 from vdr_spark.experiments.settings import Experiment, Sweep
 from vdr_spark.experiments.tables import Line, summarise, to_csv
 from vdr_spark.experiments.words import describe
 from vdr_spark.progress import Progress
-from vdr_spark.storage.files import read_text, write_json, write_text
+from vdr_spark.storage.files import read_text, require_writable, write_json, write_text
 
 SIZES = ("full", "quick")
 
@@ -75,6 +76,24 @@ class Outcome:
 
 def choose_sweep(experiment: Experiment, wish: Wish) -> Sweep:
     """Return what is swept, on which pings. Refuses what does not fit together."""
+    _check_wish(wish)
+    preset = wish.preset or experiment.full.data.get("preset", "demo")
+    if preset not in PRESETS:
+        raise InvalidConfig(f"--preset: must be one of {', '.join(PRESETS)}, not {preset!r}")
+    sweep = experiment.sized(wish.size, PRESETS[preset].users != "none")
+    if wish.preset is not None and wish.size == "full":  # the preset's own size, not that of the experiment's city
+        own = {name: of for name, of in sweep.data.items() if name not in ("cells", "pings")}
+        sweep = sweep.model_copy(update={"data": own})
+    data = {"preset": preset}
+    fixed = dict(_read_assignment(of) for of in wish.assignments)
+    # What is swept stays an axis of the picture, with the one value that is asked for.
+    swept = {name: [fixed.pop(name)] for name in list(fixed) if name in sweep.sweep} | _swept(wish)
+    data |= {name.removeprefix("data."): fixed.pop(name) for name in list(fixed) if name.startswith("data.")}
+    data |= {} if wish.cells is None else {"cells": whole("--cells", wish.cells, 2)}
+    return sweep.changed_by(Sweep(data=data, sweep=swept)).changed_by(Sweep(fixed=fixed))
+
+
+def _check_wish(wish: Wish) -> None:
     if wish.size not in SIZES:
         raise InvalidConfig(f"--size: must be {' or '.join(SIZES)}, not {wish.size!r}")
     if wish.path is not None and wish.preset is None:
@@ -85,22 +104,13 @@ def choose_sweep(experiment: Experiment, wish: Wish) -> Sweep:
         raise InvalidConfig(f"--input: there is no file or folder {wish.path}")
     if wish.draws is not None and wish.draws < 1:
         raise InvalidConfig(f"--draws: must be at least 1, not {wish.draws}")
-    preset = wish.preset or experiment.full.data.get("preset", "demo")
-    if preset not in PRESETS:
-        raise InvalidConfig(f"--preset: must be one of {', '.join(PRESETS)}, not {preset!r}")
-    sweep = experiment.sized(wish.size, PRESETS[preset].users != "none")
-    changes: dict[str, list[object]] = {}
-    if wish.epsilon:
-        changes["epsilon"] = [int(of) if of == int(of) else of for of in wish.epsilon]
-    if wish.methods:
-        changes["method"] = list(wish.methods)
-    data: dict[str, object] = {"preset": preset} | ({} if wish.cells is None else {"cells": wish.cells})
-    if wish.preset is not None and wish.size == "full":  # the preset's own size, not that of the experiment's city
-        own = {name: of for name, of in sweep.data.items() if name not in ("cells", "pings")}
-        sweep = sweep.model_copy(update={"data": own})
-    fixed = dict(_read_assignment(of) for of in wish.assignments)
-    data |= {name.removeprefix("data."): fixed.pop(name) for name in list(fixed) if name.startswith("data.")}
-    return sweep.changed_by(Sweep(data=data, sweep=changes)).changed_by(Sweep(fixed=fixed))
+
+
+def _swept(wish: Wish) -> dict[str, list[object]]:
+    """Return what options put in place of what the experiment sweeps."""
+    exact = dict.fromkeys(positive("--epsilon", of) for of in wish.epsilon)  # named twice is no second draw
+    swept: dict[str, list[object]] = {"epsilon": [int(of) if of.is_integer() else of for of in exact]} if exact else {}
+    return swept | ({"method": list(dict.fromkeys(wish.methods))} if wish.methods else {})
 
 
 def _read_assignment(text: str) -> tuple[str, object]:
@@ -118,6 +128,9 @@ def run_experiment(experiment: Experiment, wish: Wish, progress: Progress) -> Ou
     """Do what is not done yet of an experiment, and write its files anew."""
     sweep, draws = choose_sweep(experiment, wish), wish.draws or experiment.draws
     points = plan_points(experiment, sweep, wish.path, draws)
+    require_writable(wish.folder, "--output")
+    if wish.record is not None:
+        require_writable(wish.record, "--record")
     found = run_points(experiment, sweep, points, wish.folder, progress, f"experiment {wish.stem}")
     return write_outcome(experiment, wish, found, draws)
 

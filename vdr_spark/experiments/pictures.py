@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vdr_spark.experiments.curves import Panel, make_panels, name_of
+from vdr_spark.experiments.curves import Curve, Panel, make_panels, name_of
 from vdr_spark.experiments.runner import Done
 from vdr_spark.experiments.settings import Experiment
 from vdr_spark.experiments.tables import Line
@@ -28,7 +29,10 @@ _COLOURS = (
     "#a7a7b2",
 )
 _DASHES = ("-", "--", ":")
-_WIDE, _HIGH = 4.6, 3.6  # inches of a panel
+_OVER_ANOTHER = (0, (4, 4))  # dashes over a curve of the same points: both colours are seen
+_TOGETHER = 0.01
+_SLICES = ("true", "noisy", "denoised")
+_WIDE, _HIGH = 5.0, 3.6  # inches of a panel
 _FEW_COLUMNS = 3
 _FEW_NUMBERS = 10  # on an axis
 
@@ -57,7 +61,7 @@ def _plot_panel(axes: Axes, panel: Panel, x: str) -> None:
         means, spreads = np.array([mean for _, mean, _ in curve.points]), np.array([sd for _, _, sd in curve.points])
         style: dict[str, Any] = {
             "color": _COLOURS[number % len(_COLOURS)],
-            "linestyle": _DASHES[number // len(_COLOURS) % len(_DASHES)] if is_number else "none",
+            "linestyle": _line_style(panel.curves, number) if is_number else "none",
         }
         at = [places[of] for of in curve.xs]
         axes.errorbar(at, means, yerr=spreads, label=curve.label, marker="o", markersize=3, lw=1.3, capsize=2, **style)
@@ -66,6 +70,19 @@ def _plot_panel(axes: Axes, panel: Panel, x: str) -> None:
     axes.set_title(panel.title, fontsize=8, loc="left", color=INK)
     axes.set_xlabel(name_of(x), fontsize=8, color=FAINT)
     style_axes(axes)
+
+
+def _line_style(curves: Sequence[Curve], number: int) -> Any:
+    """Return how a curve is drawn, so that it does not hide one that it falls together with."""
+    if any(_fall_together(earlier, curves[number]) for earlier in curves[:number]):
+        return _OVER_ANOTHER
+    return _DASHES[number // len(_COLOURS) % len(_DASHES)]
+
+
+def _fall_together(one: Curve, other: Curve) -> bool:
+    """Whether the eye cannot tell two curves apart: within a hundredth everywhere."""
+    means, others = ([mean for _, mean, _ in curve.points] for curve in (one, other))
+    return one.xs == other.xs and bool(np.allclose(means, others, rtol=_TOGETHER))
 
 
 def _places(panel: Panel) -> tuple[dict[Any, float], bool]:
@@ -111,7 +128,8 @@ def plot_panels_of_slices(experiment: Experiment, found: list[Done], path: str) 
     grid = figure.subplots(len(shown), 3, squeeze=False)
     for row, done in zip(grid, shown, strict=True):
         top = max(1e-9, float(np.max(done.panels["true"])))
-        for axes, (name, layer) in zip(row, done.panels.items(), strict=True):
+        for axes, name in zip(row, _SLICES, strict=True):  # a file has them in an order of its own
+            layer = done.panels[name]
             axes.imshow(np.sqrt(np.clip(layer, 0, top)), origin="lower", cmap="inferno", vmin=0, vmax=np.sqrt(top))
             axes.set(xticks=[], yticks=[])
             axes.set_title(name, fontsize=8, color=INK)

@@ -9,6 +9,7 @@ from typing import Any
 
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.experiments.location_data import PRESETS, Data, Preset, generate_pings, read_pings
+from vdr_spark.experiments.numbers import positive, whole
 from vdr_spark.grid import Grid
 
 
@@ -32,7 +33,7 @@ class Place:
         unknown = sorted(set(known) - set(cls.__dataclass_fields__))
         if unknown or "path" in settings:
             raise InvalidConfig(f"data.{(unknown or ['path'])[0]}: unknown; known are {', '.join(_NAMES)}")
-        place = cls(path=path, **known)
+        place = cls(path=path, **{name: _read(name, value) for name, value in known.items()})
         place.check()
         return place
 
@@ -106,5 +107,14 @@ class Place:
         return f"{kind} ({self.preset}) of about {self.pings or self.base.city.pings:,} pings, {size}"
 
 
+def _read(name: str, value: Any) -> Any:
+    """Return a number of the section as a number; refuse what none is."""
+    if value is None or name not in (*_WHOLE, *_POSITIVE):
+        return value
+    return whole(f"data.{name}", value, _WHOLE[name]) if name in _WHOLE else positive(f"data.{name}", value)
+
+
+_WHOLE = {"cells": 2, "days": 1, "slices": 1, "pings": 1}  # and the least that makes sense
+_POSITIVE = ("sigma_cells", "share")
 _GENERATED = ("pings", "sigma_cells")
 _NAMES = [name for name in Place.__dataclass_fields__ if name != "path"]

@@ -23,6 +23,7 @@ from vdr_spark.experiments.draws import (
     sample_noise,
 )
 from vdr_spark.experiments.measures import Row, Truth, measure
+from vdr_spark.experiments.numbers import positive, whole
 from vdr_spark.experiments.out_of_sample import release_last_slices
 from vdr_spark.experiments.places import Place
 from vdr_spark.refine import choose_refinement
@@ -78,8 +79,9 @@ def read_setting(settings: Mapping[str, Any], place: Place, total: int) -> Setti
         )
     k = place.base.k
     if "lambda" in settings:
-        k = max(1, round(float(settings["lambda"]) * total))
+        k = max(1, round(positive("lambda", settings["lambda"]) * total))
     given = {"k": k} | {name: value for name, value in settings.items() if name in known}
+    given["k"] = whole("k", given["k"])
     given["epsilon"] = str(given.get("epsilon", "6" if place.are_users else "0.2"))
     if not place.are_users:
         given["k"] = 1

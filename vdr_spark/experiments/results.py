@@ -6,6 +6,7 @@ Every table names the file and the command that its numbers come from. What is w
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from vdr_spark.experiments.draws import SCALED
+from vdr_spark.experiments.experiment import Wish, choose_sweep
+from vdr_spark.experiments.settings import FOLDER, load_experiment
 from vdr_spark.experiments.tables import Line, choose, from_csv
 from vdr_spark.experiments.words import are_apart
 
@@ -88,6 +91,11 @@ class Record:
         return list(dict.fromkeys(str(line.asked["method"]) for line in self.lines if "method" in line.asked))
 
     @property
+    def not_run(self) -> list[str]:
+        """The methods that the command runs today and did not run when the record was made."""
+        return [method for method in methods_of(self.command) if method not in self.methods]
+
+    @property
     def label(self) -> str:
         """What it is called in a table of several."""
         return f"`{self.name}`" if self.epsilon is None else f"`{self.name}`, epsilon {self.epsilon:g}"
@@ -106,6 +114,17 @@ class Record:
     def signal(self) -> float:
         """Pings in a cell, in the mean, by the deviation of a cell's noise."""
         return self.about["pings"] / self.about["cells"] / self.about["noise_deviation"]
+
+
+def methods_of(command: str) -> list[str]:
+    """Return the methods that a command compares by today's configurations; none where there is no such experiment."""
+    _, _, name, *options = shlex.split(command)
+    given = list(zip(options[::2], options[1::2], strict=True))
+    named = [value for option, value in given if option == "--method"]
+    if named or not (FOLDER / f"{name}.yaml").is_file():
+        return named
+    wish = Wish(name, preset=dict(given).get("--preset"), size=dict(given).get("--size", "full"))
+    return [str(method) for method in choose_sweep(load_experiment(name), wish).sweep.get("method", [])]
 
 
 def renew_page(page: str, folder: Path) -> str:
@@ -203,7 +222,7 @@ def _beside_the_paper(records: list[Record]) -> Iterator[str]:
         )
         for method, theirs in _THEIR_LOG.items():
             line = _AT_PINGS.of(logged, method)
-            yield f"| {_WORDS.get(method, f'`{method}`')} | {theirs} | {'' if line is None else _number(line)} |"
+            yield f"| {_WORDS.get(method, f'`{method}`')} | {theirs} | {'not run' if line is None else _number(line)} |"
     yield ""
 
 
@@ -220,7 +239,7 @@ def _comparisons(records: list[Record]) -> Iterator[str]:
             f"On {record.place}: {about['pings']:,.0f} pings, {about['kept']:,.0f} of them "
             f"kept (k = {about['k']:.0f}), noise of deviation {about['noise_deviation']:.3g} in a cell. Signal to "
             f"noise, mean pings of a cell by that deviation: {record.signal:.2g}. {record.draws} draws, mean ± "
-            f"deviation; the least of a column is bold. {record.source}\n"
+            f"deviation; the least of a column is bold. {record.source}{_say_not_run(record)}\n"
         )
         kinds = [kind for kind in KINDS if any(kind.of(record, method) for method in record.methods)]
         cells = _AT_PINGS, Kind("RMSE", "rmse", {})
@@ -231,6 +250,11 @@ def _comparisons(records: list[Record]) -> Iterator[str]:
             entries = (_entry(kind.of(record, method), least[kind.name]) for kind in columns)
             yield f"| {_WORDS.get(method, f'`{method}`')} | {' | '.join(entries)} |"
         yield ""
+
+
+def _say_not_run(record: Record) -> str:
+    names = ", ".join(f"`{method}`" for method in record.not_run)
+    return f" **Not in this record:** {names}, which the command runs since it was made." if names else ""
 
 
 def _entry(line: Line | None, least: float) -> str:

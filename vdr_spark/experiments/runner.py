@@ -1,31 +1,37 @@
 """Runs the points of an experiment, each once: what is done lies in a file of its own and is not done again.
 
 A point's file is named by a hash of all it depends on: the pings, the settings, what is measured, the draw, and the
-version of this package. It is there whole or not at all, so a run that was killed goes on where it was. Code that was
-changed without a new version is not noticed: remove the folder `points` then.
+version of this package. It is there whole or not at all, so a run that was killed goes on where it was; a damaged one
+is made anew. Code that was changed without a new version is not noticed: remove the folder `points` then.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import posixpath
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import safetensors.numpy
+from safetensors import SafetensorError
 
 from vdr_spark import __version__
-from vdr_spark.errors import InvalidConfig, VdrError
+from vdr_spark.errors import EnvironmentProblem, InvalidConfig, VdrError
+from vdr_spark.experiments.checks import check_settings
 from vdr_spark.experiments.measures import Row, Truth
 from vdr_spark.experiments.places import Place
 from vdr_spark.experiments.points import POINTS, Found, Question
 from vdr_spark.experiments.settings import Experiment, Sweep
 from vdr_spark.progress import Progress
 from vdr_spark.storage.files import exists, filesystem, read_json, write_json
+
+logger = logging.getLogger(__name__)
 
 _OF_DATA = "data."
 
@@ -64,7 +70,7 @@ class Done:
 
 
 def plan_points(experiment: Experiment, sweep: Sweep, path: str | None, draws: int) -> list[Point]:
-    """Return all points, those of the same pings and the same draw together. Refuses what no place has."""
+    """Return all points, those of the same pings and the same draw together. Refuses what cannot be done."""
     points = []
     if path is not None and "data.sigma_cells" in sweep.sweep:
         raise InvalidConfig("this experiment is about generated hills of a width, so --input has no meaning in it")
@@ -78,6 +84,8 @@ def plan_points(experiment: Experiment, sweep: Sweep, path: str | None, draws: i
             )
         others = {name: of for name, of in settings.items() if not name.startswith(_OF_DATA)}
         swept = {name: of for name, of in settings.items() if name in sweep.sweep}
+        with _naming(swept):
+            check_settings(others, place)
         points += [Point(place, others, swept, draw) for draw in range(draws)]
     places = list(dict.fromkeys(point.place for point in points))
     return sorted(points, key=lambda point: (places.index(point.place), point.draw))
@@ -87,16 +95,16 @@ def run_points(
     experiment: Experiment, sweep: Sweep, points: list[Point], folder: str, progress: Progress, title: str
 ) -> list[Done]:
     """Return what all points found, of which those that are not done yet are done now."""
-    found, truths = [], _Truths()
-    with progress.task(title, len(points)) as update:
-        for number, point in enumerate(points):
-            update(number, f"point {number + 1} of {len(points)}")
-            stem = posixpath.join(folder, "points", point.identify(experiment, sweep))
-            if not exists(f"{stem}.json"):
-                _run(experiment, sweep, point, truths, stem)
-            found.append(_read(point, stem))
-        update(len(points), "")
-    return found
+    stems = [posixpath.join(folder, "points", point.identify(experiment, sweep)) for point in points]
+    found = {stem: done for point, stem in zip(points, stems, strict=True) if (done := _read(point, stem))}
+    left, truths = {stem: point for point, stem in zip(points, stems, strict=True) if stem not in found}, _Truths()
+    with progress.task(title, len(left)) as update:  # of what is left, or the time to go would be told too short
+        for number, (stem, point) in enumerate(left.items()):
+            update(number, f"point {len(points) - len(left) + number + 1} of {len(points)}")
+            _run(experiment, sweep, point, truths, stem)
+            found[stem] = _read_again(point, stem)
+        update(len(left), "")
+    return [found[stem] for stem in stems]
 
 
 class _Truths:
@@ -117,15 +125,22 @@ class _Truths:
         return self._truth
 
 
+@contextmanager
+def _naming(swept: Mapping[str, Any]) -> Iterator[None]:
+    """Say of what goes wrong inside the block which point it is about."""
+    try:
+        yield
+    except VdrError as problem:
+        settings = ", ".join(f"{name} {value}" for name, value in swept.items())
+        raise type(problem)(f"{settings or 'the only point'}: {problem}") from None
+
+
 def _run(experiment: Experiment, sweep: Sweep, point: Point, truths: _Truths, stem: str) -> None:
     """Do a point and write its files, that of the figures last."""
     truth, began = truths.of(point), time.perf_counter()
     question = Question(point.place, truth, point.settings, experiment.measures, sweep.options, point.draw)
-    try:
+    with _naming(point.swept):
         found: Found = POINTS[experiment.point](question)
-    except VdrError as problem:
-        settings = ", ".join(f"{name} {value}" for name, value in point.swept.items())
-        raise type(problem)(f"{settings or 'the only point'}: {problem}") from None
     seconds = {"measure": "time", "seconds": round(time.perf_counter() - began, 3)}
     if found.panels:
         _write_panels(f"{stem}.safetensors", found.panels)
@@ -133,12 +148,27 @@ def _run(experiment: Experiment, sweep: Sweep, point: Point, truths: _Truths, st
     write_json(f"{stem}.json", content)
 
 
-def _read(point: Point, stem: str) -> Done:
-    content, panels = read_json(f"{stem}.json"), {}
-    if exists(f"{stem}.safetensors"):
-        fs, inside = filesystem(f"{stem}.safetensors")
-        panels = safetensors.numpy.load(fs.cat_file(inside))
-    return Done(point, content["rows"], content["about"], panels)
+def _read(point: Point, stem: str) -> Done | None:
+    """Return what the files of a point hold; None where there are none, or damaged ones: that point is done again."""
+    path, panels = f"{stem}.json", {}
+    if not exists(path):
+        return None
+    try:
+        content = read_json(path)
+        if exists(f"{stem}.safetensors"):
+            fs, inside = filesystem(f"{stem}.safetensors")
+            panels = safetensors.numpy.load(fs.cat_file(inside))
+        return Done(point, [dict(row) for row in content["rows"]], dict(content["about"]), panels)
+    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as problem:
+        logger.warning("%s is damaged (%s), so its point is done again", path, type(problem).__name__)
+        return None
+
+
+def _read_again(point: Point, stem: str) -> Done:
+    done = _read(point, stem)
+    if done is None:
+        raise EnvironmentProblem(f"{stem}.json was written and cannot be read; remove it, and run the same again")
+    return done
 
 
 def _write_panels(path: str, panels: dict[str, Any]) -> None:

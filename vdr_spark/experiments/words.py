@@ -56,14 +56,19 @@ def _describe_curve(curve: Curve, x: str) -> str:
         return f"{label} is least, {', and most, '.join(ends)}."
     if not are_apart(most[1], most[2], least[1], least[2]):
         return f"{label} stays within its spread, from {_figure(begin, begin_sd)} to {_figure(end, end_sd)}."
-    verb = "falls" if end < begin else "rises"
-    run = (
-        f"{label} {verb} from {_figure(begin, begin_sd)} at {_at(x, first)} to {_figure(end, end_sd)} at {_value(last)}"
-    )
-    inside = least[0] not in (first, last) and are_apart(*least[1:], *curve.points[0][1:])
-    if inside and are_apart(*least[1:], *curve.points[-1][1:]):
-        run += f", and is least, {_figure(*least[1:])}, at {_value(least[0])}"
-    return run + "."
+    here, there = f"{_figure(begin, begin_sd)} at {_at(x, first)}", f"{_figure(end, end_sd)} at {_value(last)}"
+    if are_apart(begin, begin_sd, end, end_sd):
+        run = f"{label} {'falls' if end < begin else 'rises'} from {here} to {there}"
+    else:
+        run = f"{label} is {here} and {there}, which are not told apart"
+    return run + "".join(_inside(word, extreme, curve) for word, extreme in (("least", least), ("most", most))) + "."
+
+
+def _inside(word: str, extreme: tuple[Any, float, float], curve: Curve) -> str:
+    """Name the least or the most of a curve, where it is neither end and stands out from both."""
+    at, mean, sd = extreme
+    stands_out = all(at != x and are_apart(mean, sd, *figure) for x, *figure in (curve.points[0], curve.points[-1]))
+    return f", and is {word}, {_figure(mean, sd)}, at {_value(at)}" if stands_out else ""
 
 
 def _compare(panel: Panel, x: str) -> str:

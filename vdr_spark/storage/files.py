@@ -12,6 +12,7 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from vdr_spark.errors import EnvironmentProblem
+from vdr_spark.storage.free_space import is_disk_full
 from vdr_spark.storage.paths import file_path
 from vdr_spark.storage.store_access import fsspec_options
 
@@ -53,6 +54,22 @@ def write_text(path: str, content: str) -> None:
         with suppress(OSError):
             fs.rm_file(draft)
         raise
+
+
+def require_writable(path: str, name: str) -> None:
+    """Refuse a folder, named by an option, in which no file can be made: now, and not when hours of work are done."""
+    probe = posixpath.join(path, f".vdr-probe-{uuid4().hex}")
+    try:
+        write_text(probe, "")
+        fs, inside = filesystem(probe)
+        with suppress(OSError):  # a store may give no right to remove
+            fs.rm_file(inside)
+    except OSError as problem:
+        if is_disk_full(problem):
+            raise
+        raise EnvironmentProblem(
+            f"{name}: {path} cannot be written to ({problem.strerror or problem}); make it writable, or name another"
+        ) from None
 
 
 def read_text(path: str) -> str:

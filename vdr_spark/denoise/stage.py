@@ -132,19 +132,43 @@ def _choose_by_sums(
     again = _over(perturbed, [candidate.task for candidate in candidates])
     best: tuple[_Candidate, Tensor, SumErrors | None] | None = None
     errors: dict[str, float] = {}
-    for candidate in candidates:
+    alone = dict.fromkeys(candidate.model for candidate in candidates if candidate.alone is not None)
+    predicted: dict[str, Slices] = {}  # from the perturbed counts, by these models without the past
+    for candidate, following in zip(candidates, [*candidates[1:], None], strict=True):
         if candidate.fusion is None:
             errors[candidate.name] = 1.0  # as bad as the noise, by definition
             found: tuple[Tensor, SumErrors | None] = Tensor(task.noisy, _deviation_of("identity", task)), None
         else:
             second = again[id(candidate.task)]
-            tensor, risks = _fuse_and_reconcile(candidate, candidate.fusion, task, second, perturbed)
+            prior_again = candidate.prior.again(second)
+            if following is None or following.task is not candidate.task:
+                second.forget()  # what follows takes memory of its own
+            if candidate.alone is None and candidate.model in alone:
+                predicted[candidate.model] = prior_again
+            alone_again = None if candidate.alone is None else predicted.pop(candidate.model)
+            twin = _Twin(second, prior_again, alone_again)
+            tensor, risks = _fuse_and_reconcile(candidate, candidate.fusion, task, twin, perturbed)
             errors[candidate.name] = risks.overall * (1.0 if candidate.task.past is None else _TRUST_IN_PAST)
             found = tensor, risks.errors
         if best is None or errors[candidate.name] < errors[best[0].name]:
             best = candidate, *found
     assert best is not None
     return *best, errors
+
+
+@dataclass
+class _Twin:
+    """What a candidate makes of the perturbed counts."""
+
+    task: Task
+    prior: Slices  # of all slices shown, (S, M, M)
+    alone: Slices | None  # by the same model without the past, (T, M, M)
+
+    def denoise(self, candidate: _Candidate) -> Denoised:
+        """Fuse and return what reconciliation compares."""
+        fusion = _fit_fusion(candidate.prior, self.prior, self.alone, self.task)
+        fused = fusion.apply(self.task.own(self.prior), self.task.noisy, self.task.progress)
+        return _as_denoised(self.task.noisy, fused, fusion, self.task.noise)
 
 
 def _over(perturbed: Perturbed, tasks: Sequence[Task]) -> dict[int, Task]:
@@ -159,21 +183,13 @@ def _over(perturbed: Perturbed, tasks: Sequence[Task]) -> dict[int, Task]:
 
 
 def _fuse_and_reconcile(
-    candidate: _Candidate, fusion: Posteriors, task: Task, again: Task, perturbed: Perturbed
+    candidate: _Candidate, fusion: Posteriors, task: Task, twin: _Twin, perturbed: Perturbed
 ) -> tuple[Tensor, SumRisks]:
     """Return the posterior with its sums reconciled, and how far sums are off, by the same from perturbed counts."""
     fused = fusion.apply(candidate.prior.mean, task.noisy, task.progress)
-    alone_again = candidate.alone.again(again.alone) if candidate.alone and again.alone else None
-    prior_again = candidate.prior.again(again)
-    fusion_again = _fit_fusion(candidate.prior, prior_again, alone_again, again)
-    fused_again = fusion_again.apply(again.own(prior_again), again.noisy, task.progress)
     with task.progress.task("denoise: reconcile sums", None):
-        twins = Twins(
-            _as_denoised(task.noisy, fused, fusion, task.noise),
-            _as_denoised(again.noisy, fused_again, fusion_again, again.noise),
-            perturbed.signs,
-        )
-        del fused_again, prior_again, alone_again
+        again = twin.denoise(candidate)
+        twins = Twins(_as_denoised(task.noisy, fused, fusion, task.noise), again, perturbed.signs)
         twins = reconcile(twins, task.noise)
         counts = twins.first.counts
         # What was put right was wrong with the prior: refinement, which pulls towards it, must not undo that.

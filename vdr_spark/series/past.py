@@ -34,11 +34,12 @@ def _stored(spark: SparkSession, config: ReleaseConfig) -> Iterator[Draws]:
     if settings is None or config.window is None:
         return
     calendar = settings.calendar(config.period.timezone)
-    number, skipped = calendar.named(config.window).number, {calendar.named(name).name for name in settings.skip}
+    number = calendar.named(config.window).number
+    skipped = {window.number for window in settings.skipped(calendar.zone)}
     for earlier in range(number - 1, max(-1, number - 1 - settings.past), -1):
-        name = calendar.window(earlier).name
-        if name in skipped:
+        if earlier in skipped:
             continue
+        name = calendar.window(earlier).name
         plan = make_plan(another_window(config, name))
         draws = open_draws(spark, plan)
         if not draws.cells.is_stored() or _is_withdrawn(plan, spark):

@@ -110,6 +110,13 @@ class Calendar:
             )
         return window
 
+    def has(self, name: str) -> bool:
+        """Whether there is a window of that name."""
+        try:
+            return bool(self.named(name))
+        except InvalidConfig:
+            return False
+
     def same_year(self, window: Window) -> list[Window]:
         """Return the windows of the series whose names begin with the same year, in order."""
         before = range(max(0, window.number - self.most_in_a_year), window.number + self.most_in_a_year + 1)
@@ -134,9 +141,16 @@ def _parse_name(name: str) -> date:
     """Return the first day that a name of a window speaks of."""
     try:
         if match := re.fullmatch(r"(\d{4})-[Ww](\d{2})", name):
-            return date.fromisocalendar(int(match[1]), int(match[2]), 1)
+            return _first_day_of_week(int(match[1]), int(match[2]))
         if re.fullmatch(r"\d{4}-\d{2}-\d{2}", name):
             return date.fromisoformat(name)
     except ValueError:
         pass
     raise InvalidConfig(f"window must be a week such as 2020-W05 or a day such as 2020-01-06, not {name!r}")
+
+
+def _first_day_of_week(year: int, week: int) -> date:
+    weeks = date(year, 12, 28).isocalendar().week  # that day is always in the last one
+    if not 1 <= week <= weeks:
+        raise InvalidConfig(f"window must be a week that there is, and {year} has {weeks}; received {year}-W{week:02}")
+    return date.fromisocalendar(year, week, 1)

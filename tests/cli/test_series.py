@@ -76,6 +76,11 @@ def test_windows_are_backfilled_in_order_once(
 
     check_views(spark, tmp_path / "out", own)
 
+    # What was withdrawn is no evidence, however the windows after it are denoised.
+    withdraw_release(str(tmp_path / "out"), release_id_of(load_config(conf, ["window=2020-W02"])), "wrong phones")
+    ((left,),) = find_past(spark, load_config(conf, ["window=2020-W04", "denoise.model=ridge"]))
+    assert left.release.config.window == "2020-W03"
+
 
 def check_views(spark: SparkSession, output: Path, release_id: str) -> None:
     """All windows are read as one series, each once: by Spark and by DuckDB, before and after a withdrawal."""
@@ -148,7 +153,7 @@ def test_a_dry_run_of_several_windows_says_what_all_of_them_cost(
 def test_a_day_on_which_nothing_was_due_yet_is_told_as_that(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("release", write_conf(tmp_path), "--until", "2020-01-08") == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "nothing is due by that day that is not published. Window 2020-W02 is due on 2020-01-15" in told
+    assert "nothing is due that is not published, as of that day. Window 2020-W02 is due on 2020-01-15" in told
 
 
 def test_a_series_whose_first_window_is_skipped_is_a_series(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -185,9 +185,9 @@ def _describe_nothing(found: SeriesStatus) -> str:
     """Say when the first window is due that is not done; that may be past, where an earlier day was asked for."""
     first, calendar = (found.unpublished or found.windows[-1:])[0].window, found.schedule.calendar
     due = (first.end + calendar.late).astimezone(ZoneInfo(calendar.zone))
-    until = "by that day " if found.unpublished else ""
+    until = ", as of that day" if found.unpublished else ""
     return (
-        f"Series {found.name}: nothing is due {until}that is not published. Window {first.name} is due on "
+        f"Series {found.name}: nothing is due that is not published{until}. Window {first.name} is due on "
         f"{due:%Y-%m-%d %H:%M} ({calendar.zone})."
     )
 

@@ -81,8 +81,12 @@ class Calendar:
         """Return the window that holds a day of its calendar; its number is negative before the first."""
         return self.window((day - self.first).days // self.length)
 
+    def due_at(self, window: Window) -> datetime:
+        """Return when a window's time has passed, and the time in which its pings may still come, in its zone."""
+        return (window.end + self.late).astimezone(ZoneInfo(self.zone))
+
     def is_due(self, window: Window, now: datetime) -> bool:
-        """Whether a window's time has passed, and the time in which its pings may still come."""
+        """Whether that moment has come."""
         return now >= window.end + self.late
 
     def due(self, now: datetime) -> list[Window]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tests.series.configurations import weekly_series
 from tests.series.test_status import NOW, book, publish, series
 from vdr_spark.series.status import look
 from vdr_spark.series.table import describe_status, list_rows
@@ -30,4 +31,7 @@ def test_a_few_windows_are_told_one_by_one(tmp_path: Path) -> None:
     assert [row[0] for row in list_rows(found)] == ["2020-W02", "2020-W03", "2020-W04", "2020-W05", "2020-W06"]
     told = describe_status(found)
     assert told[0].endswith("0 windows are published, 4 are due and not; 2020-W06 is due on 2020-02-12 00:00 (UTC).")
-    assert "Paid for and not finished; release them again: 2020-W02." in told
+    skip = weekly_series(tmp_path)["series"] | {"skip": ["2020-W06"]}
+    after = look(series(tmp_path, series=skip), [], [], NOW)
+    assert describe_status(after)[0].endswith("2020-W07 is due on 2020-02-19 00:00 (UTC).")
+    assert "Begun and not finished, which costs nothing more: 2020-W02." in told

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-from zoneinfo import ZoneInfo
 
 import typer
 from rich.table import Table
@@ -183,8 +182,9 @@ def _announce(found: SeriesStatus, chosen: Sequence[WindowStatus], entries: Sequ
 
 def _describe_nothing(found: SeriesStatus) -> str:
     """Say when the first window is due that is not done; that may be past, where an earlier day was asked for."""
-    first, calendar = (found.unpublished or found.windows[-1:])[0].window, found.schedule.calendar
-    due = (first.end + calendar.late).astimezone(ZoneInfo(calendar.zone))
+    calendar, (first, due) = found.schedule.calendar, found.coming
+    if found.unpublished:
+        first, due = found.unpublished[0].window, calendar.due_at(found.unpublished[0].window)
     until = ", as of that day" if found.unpublished else ""
     return (
         f"Series {found.name}: nothing is due that is not published{until}. Window {first.name} is due on "

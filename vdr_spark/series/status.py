@@ -85,6 +85,14 @@ class SeriesStatus:
         """What is due and not done, in order."""
         return self.listed(Stand.UNFINISHED, Stand.MISSING, Stand.DUE)
 
+    @property
+    def coming(self) -> tuple[Window, datetime]:
+        """The first window that is not due yet and will be released, and when it is due, in the series' zone."""
+        calendar = self.schedule.calendar
+        windows = calendar.windows(len(self.windows) - 1)
+        window = next(one for one in windows if one.number not in self.schedule.skipped)
+        return window, calendar.due_at(window)
+
     def find(self, name: str) -> WindowStatus:
         """Return a window by its name; one that is not due is open."""
         window = self.schedule.calendar.named(name)

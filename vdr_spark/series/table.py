@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import groupby
-from zoneinfo import ZoneInfo
 
 from vdr_spark.series.status import SeriesStatus, Stand, WindowStatus
 
@@ -34,13 +33,12 @@ def list_rows(found: SeriesStatus) -> Iterator[Row]:
 def describe_status(found: SeriesStatus) -> list[str]:
     """Return sentences: how many windows stand how, what is wrong with some, what is spent and left, what it means."""
     published, due = len(found.listed(Stand.PUBLISHED)), len(found.unpublished)
-    calendar, coming = found.schedule.calendar, found.windows[-1].window
-    at = (coming.end + calendar.late).astimezone(ZoneInfo(calendar.zone))
+    (coming, at), zone = found.coming, found.schedule.calendar.zone
     return [
         f"Series {found.name}: {published} {'window is' if published == 1 else 'windows are'} published, {due} "
-        f"{'is' if due == 1 else 'are'} due and not; {coming.name} is due on {at:%Y-%m-%d %H:%M} ({calendar.zone}).",
+        f"{'is' if due == 1 else 'are'} due and not; {coming.name} is due on {at:%Y-%m-%d %H:%M} ({zone}).",
         *_name(found.listed(Stand.MISSING), "Missing, though later ones were released"),
-        *_name(found.listed(Stand.UNFINISHED), "Paid for and not finished; release them again"),
+        *_name(found.listed(Stand.UNFINISHED), "Begun and not finished, which costs nothing more"),
         str(found.account),
         f"What is left {found.lasting}.",
         found.schedule.meaning(found.config.privacy.delta),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from vdr_spark.cli.console import ask_to_go_on, console
+from vdr_spark.cli.console import ask_to_go_on, console, say_window
 from vdr_spark.cli.options import Conf, Json, Overrides, open_any_window, open_spark
 from vdr_spark.cli.run_record import end_record
 from vdr_spark.cli.stages import run_stages
@@ -120,7 +120,7 @@ def release_windows(
     if len(chosen) > 1:
         _announce(found, chosen, entries, ask and not dry)
     for number, one in enumerate(chosen, start=1):
-        logger.info("window %s of series %s (%d of %d)", one.window.name, found.name, number, len(chosen))
+        say_window(found.name, one.window.name, number, len(chosen))
         settings = [*overrides, f"window={one.window.name}"]
         settings += [] if wish.correct is None else [f"correction={json.dumps(wish.correct)}"]
         run_stages("release", RELEASE_STAGES, conf, settings, ask and len(chosen) == 1, dry, spark)

@@ -90,7 +90,7 @@ def test_week_after_week(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
     dbutils = Dbutils(**confs, weeks="2", pings="9000", model="temporal")
     left = runpy.run_path(str(WEEKLY), init_globals={"dbutils": dbutils})
     printed = capsys.readouterr().out
-    assert "1 windows are published, 1 are due and not" in printed
+    assert "1 window is published, 1 is due and not" in printed
     assert "2 windows are published, 0 are due and not" in printed
     assert left["week"].budget.committed == Fraction(2 * 3 + 1, 4 * 53)  # three quarters of a share each; one quarter
     corrected = [(row.window_name, row.is_correction) for row in left["spark"].table("windows").collect()]

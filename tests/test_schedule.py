@@ -81,6 +81,33 @@ def test_a_geometric_budget_lasts_for_ever_or_says_until_when() -> None:
     assert schedule.lasts(Fraction(3, 4)).windows == 2  # 1/2 and 1/4
 
 
+def test_windows_that_are_skipped_cost_nothing() -> None:
+    yearly = Schedule(Kind.YEARLY, Price.epsilon(53), WEEKS, skipped=frozenset({1}))
+    assert yearly.lasts(Fraction(3)).last == WEEKS.window(3)
+    halves = Schedule(Kind.GEOMETRIC, Price.epsilon(1), WEEKS, Fraction(1, 2), skipped=frozenset({1}))
+    found = halves.lasts(Fraction(5, 8))  # 1/2, nothing, 1/8
+    assert (found.windows, found.last) == (2, WEEKS.window(2))
+
+
+@given(st.fractions(Fraction(1, 10), Fraction(9, 10), max_denominator=10), amounts, st.integers(0, 20))
+def test_how_many_windows_a_sum_in_closed_form_pays_for(ratio: Fraction, cap: Fraction, first: int) -> None:
+    schedule = Schedule(Kind.GEOMETRIC, Price.epsilon(cap), WEEKS, ratio, skipped=frozenset({first + 2}))
+    left = cap * ratio**first * Fraction(4, 5)
+    prices = [cap * (1 - ratio) * ratio**number for number in range(first, first + 60) if number != first + 2]
+    paid = sum(sum(prices[: count + 1]) <= left for count in range(len(prices)))
+    found = schedule.lasts(left, first)
+    assert (found.for_ever, found.windows) == ((True, 0) if paid == len(prices) else (False, paid))
+
+
+def test_a_budget_that_lasts_longer_than_calendars_is_told_at_once() -> None:
+    slow = Schedule(Kind.GEOMETRIC, Price.epsilon(1), DAYS, Fraction(9999, 10000))
+    assert str(slow.lasts(Fraction(9, 10))) == "pays for 10,000 further windows and more, beyond 2047-05-23"
+    cheap = Schedule(Kind.YEARLY, Price.epsilon(Fraction(1, 10**9)), WEEKS)
+    assert "windows and more, beyond 2211-W" in str(cheap.lasts(Fraction(10)))
+    years = Schedule(Kind.YEARLY, Price.epsilon(1), Calendar(date(2020, 1, 6), 366, "UTC"))
+    assert years.lasts(Fraction(10**9)).last is not None
+
+
 @pytest.mark.parametrize("kind", Kind)
 def test_what_a_series_means_names_its_cap_and_unit(kind: Kind) -> None:
     words = Schedule(kind, Price.rho("1/10"), WEEKS, Fraction(9, 10)).meaning(Fraction(1, 10**9))

@@ -61,7 +61,7 @@ def test_a_window_is_due_after_its_end_and_the_time_for_late_pings() -> None:
         (WEEKS, "2020-01-29", "lies in 2020-W05"),
         (Calendar(date(2020, 1, 6), 28, "UTC"), "2020-W03", "lies in 2020-W02"),
         (DAYS, "2020-W05", "lies in 2020-01-27"),
-        (WEEKS, "2020-W54", "must be a week such as"),
+        (WEEKS, "2020-W54", "must be a week that there is, and 2020 has 53"),
         (WEEKS, "next", "must be a week such as"),
         (WEEKS, "2020-02-30", "must be a week such as"),
     ],
@@ -82,3 +82,10 @@ def test_windows_that_share_a_year_or_a_week() -> None:
     assert [w.name for w in DAYS.same_week(DAYS.named("2020-01-08"))] == [f"2020-01-{day:02}" for day in range(6, 13)]
     year = WEEKS.same_year(WEEKS.named("2020-W30"))
     assert (year[0].name, year[-1].name, len(year)) == ("2020-W02", "2020-W53", 52)
+
+
+def test_a_year_has_52_or_53_weeks() -> None:
+    calendar = Calendar(date(2020, 1, 6), 7, "UTC")
+    assert calendar.named("2020-W53").name == "2020-W53"
+    with pytest.raises(InvalidConfig, match="must be a week that there is, and 2021 has 52; received 2021-W53"):
+        calendar.named("2021-W53")

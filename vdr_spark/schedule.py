@@ -13,9 +13,13 @@ A part of each price may be kept back for one correction of the window, so that 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
+from datetime import date
 from enum import StrEnum
 from fractions import Fraction
+from itertools import count as count_from
+from itertools import islice
 
 from vdr_spark.conversion import describe_price
 from vdr_spark.errors import InvalidConfig
@@ -48,6 +52,8 @@ class Lasting:
             return "pays for all windows that are still to come"
         if self.last is None:
             return "pays for no further window"
+        if self.windows >= _FAR:
+            return f"pays for {_FAR:,} further windows and more, beyond {self.last.name}"
         return f"pays for {self.windows} further window{'s' * (self.windows != 1)}, until {self.last.name}"
 
 
@@ -60,6 +66,7 @@ class Schedule:
     calendar: Calendar
     ratio: Fraction = Fraction(1)  # of a geometric one
     correction_share: Fraction = Fraction(0)  # of each price, that is kept back for a correction
+    skipped: frozenset[int] = frozenset()  # numbers of windows that are never released, and cost nothing
 
     def allowed(self, window: Window) -> Price:
         """Return what a window may cost with its correction; refused where a geometric schedule has come to its end."""
@@ -109,30 +116,47 @@ class Schedule:
         """Return until when an amount lasts that pays for windows from a number on, without their corrections."""
         if self.kind is not Kind.GEOMETRIC:
             count = math.floor(amount / (self._amount(first) * (1 - self.correction_share)))
-        elif amount >= self.cap.amount * self.ratio**first:  # all that is still to come, corrections too
+        elif amount >= self.cap.amount * (1 - self.ratio) * self.ratio**first * self._sum(first, 1):
+            # All that is still to come, corrections too.
             return Lasting(0, None, for_ever=True)
         else:
             count = self._count_geometric(amount, first)
-        return Lasting(count, self.calendar.window(first + count - 1) if count else None)
+        return self._last_of(count, first)
 
     def _count_geometric(self, amount: Fraction, first: int, power: int = 1) -> int:
         """Return how many windows an amount pays for that cost a power of their price, times a constant."""
-        count, left = 0, amount
         price = (self.cap.amount * (1 - self.ratio) * self.ratio**first * (1 - self.correction_share)) ** power
-        while count < _FAR and price <= left:
-            left, price, count = left - price, price * self.ratio**power, count + 1
-        return count
+        looked_at = range(1, _FAR + len(self.skipped) + 1)
+        # The sum in closed form, and halving: added up window by window, its fractions take minutes.
+        passed = bisect_left(looked_at, True, key=lambda windows: price * self._sum(first, power, windows) > amount)
+        return passed - sum(first <= number < first + passed for number in self.skipped)
+
+    def _sum(self, first: int, power: int, windows: int | None = None) -> Fraction:
+        """Return what so many windows cost from a number on, or all, in units of the first, prices to a power."""
+        ratio = self.ratio**power
+        whole = (1 if windows is None else 1 - ratio**windows) / (1 - ratio)
+        skipped = (number - first for number in self.skipped if number >= first)
+        return whole - sum((ratio**n for n in skipped if windows is None or n < windows), Fraction(0))
 
     def lasts_squared(self, rho: Fraction, first: int = 0) -> Lasting:
         """Return until when a budget in rho lasts for windows of pure epsilon, each of which takes epsilon^2 / 2."""
         price = self._amount(first) * (1 - self.correction_share)
         if self.kind is not Kind.GEOMETRIC:
             count = math.floor(2 * rho / price**2)
-        elif 2 * rho >= price**2 / (1 - self.ratio**2):
+        elif 2 * rho >= price**2 * self._sum(first, 2):
             return Lasting(0, None, for_ever=True)
         else:
             count = self._count_geometric(2 * rho, first, power=2)
-        return Lasting(count, self.calendar.window(first + count - 1) if count else None)
+        return self._last_of(count, first)
+
+    def _last_of(self, count: int, first: int) -> Lasting:
+        """Return how far so many windows reach from a number on; calendars end, and nobody looks beyond."""
+        in_calendar = (date.max - self.calendar.first).days // self.calendar.length - first - len(self.skipped) - 1
+        count = min(count, _FAR, in_calendar)
+        if count <= 0:
+            return Lasting(0, None)
+        numbers = (number for number in count_from(first) if number not in self.skipped)
+        return Lasting(count, self.calendar.window(next(islice(numbers, count - 1, None))))
 
     def meaning(self, delta: Fraction | None = None) -> str:
         """Say what the promise means over the whole series; an epsilon is told for rho at a delta."""

@@ -81,8 +81,12 @@ class Calendar:
         """Return the window that holds a day of its calendar; its number is negative before the first."""
         return self.window((day - self.first).days // self.length)
 
+    def due_at(self, window: Window) -> datetime:
+        """Return when a window's time has passed, and the time in which its pings may still come, in its zone."""
+        return (window.end + self.late).astimezone(ZoneInfo(self.zone))
+
     def is_due(self, window: Window, now: datetime) -> bool:
-        """Whether a window's time has passed, and the time in which its pings may still come."""
+        """Whether that moment has come."""
         return now >= window.end + self.late
 
     def due(self, now: datetime) -> list[Window]:
@@ -110,6 +114,13 @@ class Calendar:
             )
         return window
 
+    def has(self, name: str) -> bool:
+        """Whether there is a window of that name."""
+        try:
+            return bool(self.named(name))
+        except InvalidConfig:
+            return False
+
     def same_year(self, window: Window) -> list[Window]:
         """Return the windows of the series whose names begin with the same year, in order."""
         before = range(max(0, window.number - self.most_in_a_year), window.number + self.most_in_a_year + 1)
@@ -134,9 +145,16 @@ def _parse_name(name: str) -> date:
     """Return the first day that a name of a window speaks of."""
     try:
         if match := re.fullmatch(r"(\d{4})-[Ww](\d{2})", name):
-            return date.fromisocalendar(int(match[1]), int(match[2]), 1)
+            return _first_day_of_week(int(match[1]), int(match[2]))
         if re.fullmatch(r"\d{4}-\d{2}-\d{2}", name):
             return date.fromisoformat(name)
     except ValueError:
         pass
     raise InvalidConfig(f"window must be a week such as 2020-W05 or a day such as 2020-01-06, not {name!r}")
+
+
+def _first_day_of_week(year: int, week: int) -> date:
+    weeks = date(year, 12, 28).isocalendar().week  # that day is always in the last one
+    if not 1 <= week <= weeks:
+        raise InvalidConfig(f"window must be a week that there is, and {year} has {weeks}; received {year}-W{week:02}")
+    return date.fromisocalendar(year, week, 1)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.test_app import call
 from tests.conftest import ROOT
-from vdr_spark.cli.console import ask_to_go_on, run
+from vdr_spark.cli.console import ask_to_go_on, console, run, say_window
 from vdr_spark.errors import Declined, ExitCode
 
 
@@ -24,6 +24,14 @@ class Terminal(io.StringIO):
 def sit_down(monkeypatch: pytest.MonkeyPatch, stdin: io.StringIO, stderr: io.StringIO) -> None:
     monkeypatch.setattr(sys, "stdin", stdin)
     monkeypatch.setattr(sys, "stderr", stderr)
+
+
+def test_a_person_sees_which_window_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(console, "_file", screen)
+    monkeypatch.setattr(console, "_force_terminal", True)
+    say_window("city", "2020-W03", 2, 4)
+    assert "window 2020-W03 of series city (2 of 4)" in screen.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,11 @@ def test_windows_are_backfilled_in_order_once(
 
     check_views(spark, tmp_path / "out", own)
 
+    # What was withdrawn is no evidence, however the windows after it are denoised.
+    withdraw_release(str(tmp_path / "out"), release_id_of(load_config(conf, ["window=2020-W02"])), "wrong phones")
+    ((left,),) = find_past(spark, load_config(conf, ["window=2020-W04", "denoise.model=ridge"]))
+    assert left.release.config.window == "2020-W03"
+
 
 def check_views(spark: SparkSession, output: Path, release_id: str) -> None:
     """All windows are read as one series, each once: by Spark and by DuckDB, before and after a withdrawal."""
@@ -114,6 +119,9 @@ def check_views(spark: SparkSession, output: Path, release_id: str) -> None:
         (["--next", "--correct", "late"], 2, "name it with --window"),
         (["--window", "2020-W02", "--correct", "late"], 2, "2020-W02 is due; release it"),
         ([], 2, "window is missing"),
+        (["--next", "--set", "window=2020-W03"], 2, "window is set to 2020-W03, in the configuration or by --set"),
+        (["--window", "2020-W02", "--set", "window=2020-W03"], 2, "window is set to 2020-W03"),
+        (["--until", "2020-W05"], 2, "--until takes today, or a day such as 2020-02-03, not '2020-W05'"),
     ],
 )
 def test_what_is_refused_leaves_nothing_behind(
@@ -130,6 +138,30 @@ def test_a_dry_run_of_a_window_reserves_nothing(tmp_path: Path, capsys: pytest.C
     assert call("release", write_conf(tmp_path), "--next", "--dry-run") == 0
     assert "would reserve epsilon 2" in capsys.readouterr().out
     assert not (tmp_path / "out/tables").exists()
+
+
+def test_a_dry_run_of_several_windows_says_what_all_of_them_cost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_weeks(tmp_path, 2)
+    assert call("release", write_conf(tmp_path), "--until", "2020-01-22", "--dry-run") == 0
+    told = " ".join(capsys.readouterr().err.split())
+    assert "epsilon 19/5 is to be spent for all of them, and 81/5 is left then" in told
+    assert "window 2020-W03 of series city (2 of 2)" in told
+
+
+def test_a_day_on_which_nothing_was_due_yet_is_told_as_that(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("release", write_conf(tmp_path), "--until", "2020-01-08") == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "nothing is due that is not published, as of that day. Window 2020-W02 is due on 2020-01-15" in told
+
+
+def test_a_series_whose_first_window_is_skipped_is_a_series(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    conf = write_conf(tmp_path, series=SERIES | {"skip": ["2020-W02"]})
+    found = status(conf, capsys)
+    assert [one["state"] for one in found["windows"][:2]] == ["skipped", "due"]  # type: ignore[index]
+    assert call("explain", conf) == 0
+    assert "Window 2020-W03, number 2 of series city" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("engine", ["spark", "duckdb", "trino"])

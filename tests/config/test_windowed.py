@@ -11,6 +11,7 @@ import pytest
 
 from tests.series.configurations import weekly_series
 from vdr_spark.config import ReleaseConfig, load_config
+from vdr_spark.config.windowed import name_first_window
 from vdr_spark.errors import InvalidConfig
 from vdr_spark.plan import make_plan
 from vdr_spark.price import Price
@@ -51,9 +52,17 @@ def test_a_file_of_a_series_asks_for_a_window(tmp_path: Path) -> None:
     assert load_config(file, ["window=2020-W03"]).window == "2020-W03"
 
 
+def test_what_is_said_of_all_windows_is_said_of_the_first_that_is_not_skipped(tmp_path: Path) -> None:
+    series = with_series(skip=["2020-W03", "2020-W02"])
+    assert name_first_window(weekly_series(tmp_path, series=series)) == "2020-W04"
+    with pytest.raises(InvalidConfig, match="such as --window 2020-W04; other commands take --set window=2020-W04"):
+        settle(tmp_path, series=series, window=None)
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
+        ({"series": with_series(skip=["2020-W01"])}, r"series\.skip must list names of windows: .* before the first"),
         ({"window": "2020-W01"}, "before the first of the series, 2020-W02"),
         ({"period": {"slice": "6h", "start": "2020-01-06"}}, r"period\.start follows from `series`"),
         ({"privacy": {"k": 20, "total_pings": 2000, "epsilon": 1}}, r"privacy\.epsilon follows from `series`"),

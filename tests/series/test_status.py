@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
@@ -31,6 +32,8 @@ from vdr_spark.series.turn import (
 )
 
 NOW = datetime(2020, 2, 5, tzinfo=UTC)  # W02 to W05 are due, W06 is open
+
+AT_DELTA = {"exact": {"delta": "1/1000000000"}}
 
 
 def series(folder: Path, **changes: Any) -> ReleaseConfig:
@@ -146,6 +149,76 @@ def test_settings_do_not_change_in_mid_series(tmp_path: Path, changes: dict[str,
     changed = look(series(tmp_path, **changes), entries, records, NOW)
     with pytest.raises(LedgerConflict, match=words):
         require_same_settings(changed, records)
+
+
+@pytest.mark.parametrize("change", [{"window": "1d"}, {"window": "2w", "first": "2020-01-20"}, {"first": "2020-01-13"}])
+def test_windows_of_another_length_or_first_day_would_overlap_those_that_were_drawn(
+    tmp_path: Path, change: dict[str, str]
+) -> None:
+    entries = book(series(tmp_path), "2020-W02")
+    changed = weekly_series(tmp_path)["series"] | change
+    first = "2020-01-20" if change.get("window") == "1d" else "2020-W04"
+    status = look(series(tmp_path, series=changed, window=first), entries, [], NOW)
+    with pytest.raises(LedgerConflict, match=r"must stay what they were, or windows would overlap: city-2020-w02-"):
+        require_same_settings(status)
+
+
+def test_another_series_whose_name_begins_alike_is_no_stray(tmp_path: Path) -> None:
+    entries = book(series(tmp_path, name="city-north"), "2020-W02")
+    assert look(series(tmp_path), entries, [], NOW).strays == ()
+
+
+def test_a_ledger_that_knows_nothing_of_what_is_published_is_refused(tmp_path: Path) -> None:
+    config = series(tmp_path)
+    records = [publish(config, "2020-W02")]
+    require_same_settings(look(config, book(config, "2020-W02"), records, NOW), records)
+    with pytest.raises(LedgerConflict, match="of city 2020-W02 is published in this output, and the ledger has booked"):
+        require_same_settings(look(config, [], records, NOW), records)
+
+
+def test_what_differs_is_named_and_nothing_else(tmp_path: Path) -> None:
+    schedule = {"window": "1w", "first": "2020-01-06", "schedule": {"kind": "yearly", "rho": "1"}}
+    privacy = {"k": 20, "total_pings": 2000, "delta": "1e-9"}
+    config = series(tmp_path, series=schedule, privacy=privacy)
+    entries, told = book(config, "2020-W02"), replace(publish(config, "2020-W02"), statement=AT_DELTA)
+    changed = series(
+        tmp_path, series=schedule, privacy=privacy, period={"slice": "6h", "timezone": "Etc/GMT+6"}, name="city"
+    )
+    with pytest.raises(LedgerConflict) as problem:
+        require_same_settings(look(changed, entries, [told], NOW), [told])
+    assert "the window's start was 2020-01-06T00:00:00+00:00 and is 2020-01-06T06:00:00+00:00" in str(problem.value)
+    assert "epsilon" not in str(problem.value)
+
+
+def test_a_window_that_was_begun_can_be_skipped_and_one_that_is_published_cannot(tmp_path: Path) -> None:
+    settings = weekly_series(tmp_path)["series"] | {"skip": ["2020-W03"]}
+    config = series(tmp_path)
+    entries, records = book(config, "2020-W02", "2020-W03"), [publish(config, "2020-W02")]
+    skipping = look(series(tmp_path, series=settings), entries, records, NOW)
+    require_same_settings(skipping, records)
+    assert (stands(skipping)[1], skipping.windows[1].spent) == ("skipped", Fraction(9, 5))
+    assert [one.window.name for one in choose_next(skipping)] == ["2020-W04"]
+    seen = [*records, publish(config, "2020-W03")]
+    with pytest.raises(InvalidConfig, match="must not name windows that are published, and 2020-W03 is"):
+        require_same_settings(look(series(tmp_path, series=settings), entries, seen, NOW), seen)
+
+
+def test_a_correction_is_compared_with_the_budget_before_it_begins(tmp_path: Path) -> None:
+    settings = weekly_series(tmp_path)["series"] | {"correction_share": "1/4"}
+    privacy = weekly_series(tmp_path)["privacy"] | {"budget": "8/5"}
+    config = series(tmp_path, series=settings, privacy=privacy)
+    entries = book(config, "2020-W02")
+    status = look(config, entries, [publish(config, "2020-W02")], NOW)
+    with pytest.raises(BudgetExceeded, match="a correction of window 2020-W02: it costs epsilon 1/2, remaining 1/10"):
+        require_budget(status, status.windows[:1], entries, "late")
+    with pytest.raises(InvalidConfig, match=r"--correct must say why, .* \(received ' '\)"):
+        require_correction(status, status.windows[0], " ")
+
+
+@pytest.mark.parametrize("text", ["2020-W05", "20200203", "2020W05", ""])
+def test_a_week_is_not_taken_for_its_monday(text: str) -> None:
+    with pytest.raises(InvalidConfig, match="--until takes today, or a day"):
+        read_until(text, "UTC", NOW)
 
 
 def test_another_denoiser_is_no_other_series(tmp_path: Path) -> None:

@@ -76,6 +76,14 @@ def say_skipped(stage: str) -> None:
         console.print(f"  [dim]{stage}: complete already, nothing was done[/dim]")
 
 
+def say_window(series: str, window: str, number: int, of: int) -> None:
+    """Say which window of a series begins: at a terminal by a line above its bars, elsewhere by a log line."""
+    text = f"window {window} of series {series} ({number} of {of})"
+    logger.info(text)
+    if console.is_terminal:
+        console.print(f"[bold]{text}[/bold]")
+
+
 def caution(text: str) -> None:
     """Say what to be careful with."""
     logger.warning(text)

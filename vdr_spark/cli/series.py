@@ -9,21 +9,22 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-from zoneinfo import ZoneInfo
 
 import typer
 from rich.table import Table
 
-from vdr_spark.cli.console import ask_to_go_on, console
+from vdr_spark.cli.console import ask_to_go_on, console, say_window
 from vdr_spark.cli.options import Conf, Json, Overrides, open_any_window, open_spark
 from vdr_spark.cli.run_record import end_record
 from vdr_spark.cli.stages import run_stages
+from vdr_spark.config.file import read_settings
 from vdr_spark.errors import Declined, ExitCode, InvalidConfig
 from vdr_spark.stage_log import RELEASE_STAGES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from vdr_spark.privacy.entries import Entry
     from vdr_spark.series.status import SeriesStatus, WindowStatus
 
 logger = logging.getLogger(__name__)
@@ -105,25 +106,34 @@ def release_windows(
     from vdr_spark.series.standing import read_status
 
     config = open_any_window(conf, [*overrides])
+    _require_one_window(read_settings(conf, overrides).get("window"), wish)
     now = datetime.now(UTC)
     found, entries, records = read_status(config, lambda: open_spark(config, "series"), now)
     from vdr_spark.series.turn import require_budget, require_same_settings
 
-    chosen = _choose(found, wish, now)
     require_same_settings(found, records)
+    chosen = _choose(found, wish, now)
     if not chosen:
         console.print(_describe_nothing(found), markup=False)
         return
-    if wish.correct is None:
-        require_budget(found, chosen, entries)
-        if len(chosen) > 1 and not dry:
-            _announce(found, chosen, ask)
-    for one in chosen:
-        logger.info("window %s of series %s", one.window.name, found.name)
+    require_budget(found, chosen, entries, wish.correct)
+    if len(chosen) > 1:
+        _announce(found, chosen, entries, ask and not dry)
+    for number, one in enumerate(chosen, start=1):
+        say_window(found.name, one.window.name, number, len(chosen))
         settings = [*overrides, f"window={one.window.name}"]
         settings += [] if wish.correct is None else [f"correction={json.dumps(wish.correct)}"]
         run_stages("release", RELEASE_STAGES, conf, settings, ask and len(chosen) == 1, dry, spark)
         end_record(ExitCode.DONE)
+
+
+def _require_one_window(given: object, wish: Wish) -> None:
+    """Refuse a window of the configuration beside another one, or a range, of the command: one of them is a slip."""
+    if given is not None and wish.windows != (str(given),):
+        raise InvalidConfig(
+            f"window is set to {given}, in the configuration or by --set, and the command asks for windows by itself; "
+            "leave the setting out, or say --window with the same name. Nothing was reserved"
+        )
 
 
 def _choose(found: SeriesStatus, wish: Wish, now: datetime) -> list[WindowStatus]:
@@ -149,18 +159,21 @@ def _choose(found: SeriesStatus, wish: Wish, now: datetime) -> list[WindowStatus
     return turn.choose_until(found, turn.read_until(wish.until, found.schedule.calendar.zone, now))
 
 
-def _announce(found: SeriesStatus, chosen: Sequence[WindowStatus], ask: bool) -> None:
+def _announce(found: SeriesStatus, chosen: Sequence[WindowStatus], entries: Sequence[Entry], ask: bool) -> None:
     """Say what several windows will cost together, and ask once for all of them."""
-    prices = [found.schedule.price(one.window) for one in chosen if not one.draw_ids]
-    cost = sum(price.amount for price in prices)
+    from vdr_spark.series.status import cost_of, format_price
+
+    account = found.account
+    cost = cost_of([found.plan(one.window) for one in chosen], entries, account.currency)
     logger.warning(
-        "%d windows of series %s are to be released, %s to %s: %s %s is to be spent. %s",
+        "%d windows of series %s are to be released, %s to %s: %s is to be spent for all of them, and %s is left then. "
+        "%s",
         len(chosen),
         found.name,
         chosen[0].window.name,
         chosen[-1].window.name,
-        found.schedule.cap.currency,
-        cost,
+        format_price(account, cost),
+        account.remaining - cost,
         found.schedule.meaning(found.config.privacy.delta),
     )
     if ask and not ask_to_go_on():
@@ -168,28 +181,22 @@ def _announce(found: SeriesStatus, chosen: Sequence[WindowStatus], ask: bool) ->
 
 
 def _describe_nothing(found: SeriesStatus) -> str:
-    still_open, calendar = found.windows[-1].window, found.schedule.calendar
-    due = (still_open.end + calendar.late).astimezone(ZoneInfo(calendar.zone))
+    """Say when the first window is due that is not done; that may be past, where an earlier day was asked for."""
+    calendar, (first, due) = found.schedule.calendar, found.coming
+    if found.unpublished:
+        first, due = found.unpublished[0].window, calendar.due_at(found.unpublished[0].window)
+    until = ", as of that day" if found.unpublished else ""
     return (
-        f"Series {found.name}: nothing is due that is not published. Window {still_open.name} is due on "
+        f"Series {found.name}: nothing is due that is not published{until}. Window {first.name} is due on "
         f"{due:%Y-%m-%d %H:%M} ({calendar.zone})."
     )
 
 
 def _print(found: SeriesStatus) -> None:
-    from vdr_spark.series.status import Stand
+    from vdr_spark.series.table import describe_status, list_rows
 
-    table = Table("window", "from", "until", "state", "spent")
-    for one in found.windows:
-        first, after = one.window.days
-        correction = "" if one.correction is None else f", correction {one.correction}"
-        table.add_row(one.window.name, str(first), str(after), f"{one.stand}{correction}", str(one.spent or ""))
+    table = Table("window", "from", "until", "state", f"spent ({found.account.currency})")
+    for row in list_rows(found):
+        table.add_row(*row)
     console.print(table)
-    lines = [
-        f"Series {found.name}: {len(found.listed(Stand.PUBLISHED))} windows are published, {len(found.unpublished)} "
-        "are due and not.",
-        str(found.account),
-        f"What is left {found.lasting}.",
-        found.schedule.meaning(found.config.privacy.delta),
-    ]
-    console.print("\n".join(lines), markup=False)
+    console.print("\n".join(describe_status(found)), markup=False)

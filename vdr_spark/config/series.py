@@ -11,9 +11,10 @@ from pydantic import Field, model_validator
 from vdr_spark.config.budget import make_price, require_one_currency
 from vdr_spark.config.kinds import Epsilon, Moment, Name, Seconds, WindowName
 from vdr_spark.config.settings import Section
+from vdr_spark.errors import InvalidConfig
 from vdr_spark.price import Price
 from vdr_spark.schedule import Kind, Schedule
-from vdr_spark.windows import Calendar
+from vdr_spark.windows import Calendar, Window
 
 _DAY = 86_400  # seconds
 _WEEK = 7 * _DAY
@@ -111,6 +112,14 @@ class SeriesSettings(Section):
             raise ValueError(f"`correction_share` must be below 1, not {self.correction_share}")
         return self
 
+    def skipped(self, zone: str) -> list[Window]:
+        """Return the windows that are never released, in the order in which they are named."""
+        calendar = self.calendar(zone)
+        try:
+            return [calendar.named(name) for name in self.skip]
+        except InvalidConfig as problem:
+            raise InvalidConfig(f"series.skip must list names of windows: {problem}") from None
+
     def calendar(self, zone: str) -> Calendar:
         """Return its windows, in a time zone."""
         return Calendar(self.first.date(), self.window // _DAY, zone, timedelta(seconds=self.late))
@@ -118,5 +127,5 @@ class SeriesSettings(Section):
     def plan_prices(self, zone: str) -> Schedule:
         """Return what its windows cost."""
         schedule, kept_back = self.schedule, self.correction_share or Fraction(0)
-        ratio = schedule.ratio or Fraction(1)
-        return Schedule(Kind(schedule.kind), schedule.cap, self.calendar(zone), ratio, kept_back)
+        ratio, skipped = schedule.ratio or Fraction(1), frozenset(window.number for window in self.skipped(zone))
+        return Schedule(Kind(schedule.kind), schedule.cap, self.calendar(zone), ratio, kept_back, skipped)

@@ -66,22 +66,27 @@ def another_window(config: ReleaseConfig, name: str, correction: str | None = No
 
 
 def name_first_window(given: Mapping[str, Any]) -> str:
-    """Return the name of the first window of the series that settings describe."""
+    """Return the name of the first window of the series that settings describe, of those that are released."""
     settings = _read_series(given.get("series"))
     assert settings is not None
-    return settings.calendar("UTC").window(0).name
+    return _first_released(settings, settings.calendar("UTC")).name
+
+
+def _first_released(settings: SeriesSettings, calendar: Calendar) -> Window:
+    skipped = {window.number for window in settings.skipped(calendar.zone)}
+    return next(window for window in calendar.windows() if window.number not in skipped)
 
 
 def choose_window(settings: SeriesSettings, calendar: Calendar, name: object) -> Window:
     """Return the window of a name; refused where there is none, or it is one that is skipped."""
     if name is None:
+        first = _first_released(settings, calendar).name
         raise InvalidConfig(
-            "window is missing: this configuration describes a series, and one of its windows must be named, such as "
-            f"--window {calendar.window(0).name} (vdr release), or --set window={calendar.window(0).name}"
+            "window is missing: this configuration describes a series. vdr release takes --next, --until today, or a "
+            f"window, such as --window {first}; other commands take --set window={first}"
         )
-    skipped = [calendar.named(skip).name for skip in settings.skip]
     window = calendar.named(_read(parse_window, "window", name))
-    if window.name in skipped:
+    if window in settings.skipped(calendar.zone):
         raise InvalidConfig(f"window must not be one that series.skip names, and {window.name} is one")
     return window
 

@@ -5,6 +5,7 @@ Worked out from the configuration, the ledger, the register and the clock; no pi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,7 +22,7 @@ from vdr_spark.privacy.accounting import Account, balance, price_of_unbooked
 from vdr_spark.privacy.entries import Entry, State
 from vdr_spark.release.record import ReleaseRecord
 from vdr_spark.schedule import Lasting, Schedule
-from vdr_spark.windows import Window
+from vdr_spark.windows import Calendar, Window
 
 
 class Stand(StrEnum):
@@ -68,6 +69,7 @@ class SeriesStatus:
     windows: tuple[WindowStatus, ...]  # the last of them is open
     account: Account  # as it stands, or as it would be opened
     now: datetime
+    strays: tuple[str, ...] = ()  # draws that are booked under its name, for windows that its settings do not have
 
     @property
     def name(self) -> str:
@@ -82,6 +84,14 @@ class SeriesStatus:
     def unpublished(self) -> list[WindowStatus]:
         """What is due and not done, in order."""
         return self.listed(Stand.UNFINISHED, Stand.MISSING, Stand.DUE)
+
+    @property
+    def coming(self) -> tuple[Window, datetime]:
+        """The first window that is not due yet and will be released, and when it is due, in the series' zone."""
+        calendar = self.schedule.calendar
+        windows = calendar.windows(len(self.windows) - 1)
+        window = next(one for one in windows if one.number not in self.schedule.skipped)
+        return window, calendar.due_at(window)
 
     def find(self, name: str) -> WindowStatus:
         """Return a window by its name; one that is not due is open."""
@@ -133,13 +143,14 @@ def look(
         raise InvalidConfig("this configuration has no section `series`: it describes one release, not windows")
     schedule = settings.plan_prices(config.period.timezone)
     calendar, account = schedule.calendar, balance_or_opening(config, entries)
-    skipped = {calendar.named(name).name for name in settings.skip}
+    skipped = settings.skipped(calendar.zone)
     due = calendar.due(now)
-    found = [_look_at(config, w, w.name in skipped, entries, records, account) for w in due]
+    found = [_look_at(config, w, w in skipped, entries, records, account) for w in due]
     last = max((number for number, one in enumerate(found) if one.draw_ids), default=-1)
     found = [_call_missing(one) if number < last else one for number, one in enumerate(found)]
     still_open = WindowStatus(calendar.window(len(due)), Stand.OPEN, (), None, Fraction(0))
-    return SeriesStatus(config, schedule, (*found, still_open), account, now)
+    strays = _find_strays(str(settings.name), config.dataset, calendar, entries)
+    return SeriesStatus(config, schedule, (*found, still_open), account, now, strays)
 
 
 def balance_or_opening(config: ReleaseConfig, entries: Sequence[Entry]) -> Account:
@@ -166,6 +177,18 @@ def cost_of(plans: Sequence[Plan], entries: Sequence[Entry], currency: Currency)
     return sum((price_of_unbooked(entries, plan.draws, currency) for plan in plans), Fraction(0))
 
 
+def _find_strays(name: str, dataset: str, calendar: Calendar, entries: Sequence[Entry]) -> tuple[str, ...]:
+    """Return the booked draws of a series whose windows a calendar does not have: it had another length, or first."""
+    of_window = re.compile(rf"{re.escape(name)}-(\d{{4}}-(?:w\d{{2}}|\d{{2}}-\d{{2}}))-")
+    found = []
+    for entry in entries:
+        match = of_window.match(entry.draw_id)
+        booked = entry.dataset == dataset and entry.state is State.RESERVED
+        if booked and match is not None and not calendar.has(match[1]):
+            found.append(entry.draw_id)
+    return tuple(found)
+
+
 def _look_at(
     config: ReleaseConfig,
     window: Window,
@@ -187,7 +210,9 @@ def _look_at(
     of_window = [record for record in own if record not in of_correction]
     cells = tuple(i for i, e in booked.items() if e.purpose == "cells" and not i.startswith(correction))
     regions = len(config.boxes)
-    stand = Stand.SKIPPED if skipped and not cells else _stand(bool(cells), of_window, regions)
+    stand = _stand(bool(cells), of_window, regions)
+    if skipped and stand in (Stand.DUE, Stand.UNFINISHED):
+        stand = Stand.SKIPPED
     corrected = any(draw_id.startswith(correction) for draw_id in booked)
     spent = sum((entry.price.amount_in(account.currency) for entry in booked.values()), Fraction(0))
     return WindowStatus(window, stand, cells, _stand(True, of_correction, regions) if corrected else None, spent)

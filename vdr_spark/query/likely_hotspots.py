@@ -35,7 +35,7 @@ from vdr_spark.query.ruler import DIGITS, Ball, Ruler
 if TYPE_CHECKING:
     from scipy.spatial import cKDTree
 
-PINGS_PER_CELL = 30.0
+PINGS_PER_CELL = 25.0
 """How many pings missing in the cell named are as bad as a distance missed by one cell. It balances the two errors;
 chosen on generated cities (docs/hotspots.md)."""
 

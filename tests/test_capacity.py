@@ -61,7 +61,7 @@ def test_memory() -> None:
     needs = list_needs(houston(), ["denoise"], [])
     (short,) = find_shortages(needs, Has(disk=100 * GB, memory=0.3 * GB))
     assert short.certain
-    assert "denoising takes about 2.04 GB of memory, and this machine has 300 MB in all" in str(short)
+    assert "denoising takes about 3.19 GB of memory, and this machine has 300 MB in all" in str(short)
     (tight,) = find_shortages(needs, Has(disk=100 * GB, memory=4 * GB, free_memory=1 * GB))
     assert not tight.certain
     assert "1 GB is free now" in str(tight)

@@ -5,7 +5,9 @@ import re
 import pytest
 
 from tests.conftest import ROOT
-from vdr_spark.cost import CELLS_PER_TASK, PINGS_PER_TASK, cost_of, tasks_for
+from vdr_spark.config import load_config
+from vdr_spark.cost import CELLS_PER_TASK, PINGS_PER_TASK, cost_of, denoise_memory, tasks_for
+from vdr_spark.plan import make_plan
 
 CELLS = 576 * 576 * 96
 
@@ -37,3 +39,11 @@ def test_the_page_on_scale_says_what_the_model_says() -> None:
         cost = cost_of(pings, CELLS)
         for figure in (f"{cost.core_s / 3600:.2f}", f"{cost.shuffled / 1e9:.0f} GB", f"{cost.tasks:,}"):
             assert re.search(rf"(?<![\d.]){re.escape(figure)}", page), figure
+
+
+def test_earlier_windows_take_memory_up_to_what_is_shown_of_them() -> None:
+    demo = make_plan(load_config(ROOT / "conf/demo.yaml"))
+    weekly = make_plan(load_config(ROOT / "conf/weekly.yaml", ["window=2020-W03"]))
+    assert denoise_memory(demo, 1_000_000) == 25 * 4_000_000
+    assert denoise_memory(weekly, 1_000_000) == 11 * 9 * 4_000_000  # the window's, and eight before it
+    assert denoise_memory(weekly, 576 * 576 * 56) == 11 * 400_000_000

@@ -75,7 +75,7 @@ def list_needs(plan: Plan, stages: Collection[str], local_dirs: Sequence[str]) -
     if "collect" in stages:
         needs += _needs_of_collect(plan, tables, local_dirs)
     if "denoise" in stages:
-        needs.append(Need("denoising", None, denoise_memory(largest), least_denoise_memory(largest)))
+        needs.append(Need("denoising", None, denoise_memory(plan, largest), least_denoise_memory(largest)))
         needs.append(Need("denoised tensors", plan.output.root, work_bytes(plan.cells), setting="output"))
     if "refine" in stages:
         needs.append(Need("refined tensors", plan.output.root, work_bytes(plan.cells), setting="output"))

@@ -23,7 +23,9 @@ _HELD = 75  # a ping, in the task that bounds its user: packed, unpacked, sorted
 _STORED = 24  # a ping in Parquet: what must be read
 
 _CELL_ROW = 10  # of `cells` in Parquet: its count and deviation hardly compress, the rest nearly vanishes
-_TENSOR_COPIES = 16  # of float32 that denoising holds at once
+_TENSOR_COPIES = 25  # of float32 that denoising holds at once
+_SHOWN_COPIES = 11  # of all slices that it is shown, where earlier windows are among them
+MOST_CELLS_SHOWN = 100_000_000  # of them together: a tensor of 400 MB
 _TENSORS_KEPT = 3  # of them at the least, to be written: counts, deviations, what was expected
 
 # What a task takes at most: about 300 MB of pings, or 64 MB of cells. Less than the other is not worth a task.
@@ -107,9 +109,11 @@ def tensor_bytes(cells: int) -> int:
     return 4 * cells
 
 
-def denoise_memory(cells: int) -> int:
+def denoise_memory(plan: Plan, cells: int) -> int:
     """Return the memory that denoising a region of so many cells takes at its height, in bytes."""
-    return tensor_bytes(cells) * _TENSOR_COPIES
+    earlier = 0 if plan.config.series is None else plan.config.series.past
+    shown = min(cells * (1 + earlier), MOST_CELLS_SHOWN)
+    return max(tensor_bytes(cells) * _TENSOR_COPIES, tensor_bytes(shown) * _SHOWN_COPIES)
 
 
 def least_denoise_memory(cells: int) -> int:

@@ -220,7 +220,7 @@ def _describe_noise(plan: Plan) -> list[str]:
 def _describe_sizes(plan: Plan) -> list[str]:
     size = plan.cells
     lines = [
-        f"  driver memory for denoising   about {format_bytes(denoise_memory(size))} "
+        f"  driver memory for denoising   about {format_bytes(denoise_memory(plan, size))} "
         f"(the tensor itself: {format_bytes(tensor_bytes(size))})",
         f"  disk for the released cells   about {format_bytes(released_bytes(size))}",
     ]

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from vdr_spark.arrays import Slices
+from vdr_spark.cost import MOST_CELLS_SHOWN
 from vdr_spark.denoise.past.usual import Usual
 from vdr_spark.grid import Grid
 from vdr_spark.privacy.mechanism import Noise
 
-_MOST_CELLS = 100_000_000  # of all slices together: tensors of 400 MB, of which denoising holds a few at a time
 _MOST_NOISE = 1.25  # times the deviation of the present window's; noisier windows tell little
 _ALIKE = 1.1  # times, by which noise may differ and still pass for the same
 
@@ -54,7 +54,7 @@ def choose_latest(windows: Sequence[tuple[Grid, Noise]], grid: Grid, noise: Nois
     A window that is much noisier than the present one is passed over.
     """
     chosen: list[int] = []
-    room = _MOST_CELLS - int(np.prod(grid.shape))
+    room = MOST_CELLS_SHOWN - int(np.prod(grid.shape))
     for number in reversed(range(len(windows))):
         earlier, its_noise = windows[number]
         if its_noise.deviation > _MOST_NOISE * noise.deviation:

@@ -59,6 +59,8 @@ def _choose_apart(blocks: Blocks, number: int) -> Blocks:
     random, chosen = np.random.default_rng(0), np.zeros((number, blocks.shape[1]), np.float32)
     distance = np.square(blocks, dtype=np.float64).sum(axis=1)  # from the empty block, which has a code of its own
     for place in range(number):
+        if not distance.any():  # fewer blocks differ than there are codes
+            return chosen[:place]
         chosen[place] = blocks[random.choice(len(blocks), p=distance / distance.sum())]
         np.minimum(distance, np.square(blocks - chosen[place]).sum(axis=1), out=distance)
     return chosen

@@ -153,6 +153,8 @@ def _arguments() -> argparse.Namespace:
         parser.error(f"--input: there is no file {arguments.input}")
     if not (arguments.folder or arguments.bound):
         parser.error("give --folder, for a training, or --bound")
+    if arguments.bound and min(arguments.bound) < 2:
+        parser.error("--bound takes numbers of codes from 2 on: one of them is for empty blocks")
     changed = {key: yaml.safe_load(value) for key, _, value in (setting.partition("=") for setting in arguments.set)}
     arguments.settings = VqvaeSettings.model_validate(changed)
     return arguments

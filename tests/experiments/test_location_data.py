@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from vdr_spark.errors import InvalidInput
+from vdr_spark.experiments import location_data
 from vdr_spark.experiments.location_data import PRESETS, Data, generate_pings, read_pings
 
 
@@ -25,6 +26,15 @@ def test_draws_keep_other_pings_and_a_draw_the_same(city: Data) -> None:
     assert first.sum() == city.number_kept(5) < len(city.cells)
     assert not np.array_equal(city.kept(5, "sample", 1), first)
     assert np.array_equal(city.kept(5, "sample", 0), first)
+
+
+@pytest.mark.parametrize("rows", [1, 100, 999])
+def test_bounding_some_users_at_a_time_keeps_what_bounding_all_at_once_does(
+    city: Data, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once = replace(city).kept(3, "sample", 0).copy()
+    monkeypatch.setattr(location_data, "_ROWS_AT_A_TIME", rows)
+    assert np.array_equal(replace(city).kept(3, "sample", 0), at_once)
 
 
 def test_without_users_all_pings_are_kept(few: Data) -> None:

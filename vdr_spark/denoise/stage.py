@@ -219,7 +219,7 @@ class _Candidate:
     @property
     def expected(self) -> Slices:
         """The prior, where it knows the past as far as that may be believed. (T, M, M)"""
-        return self.prior.mean if self.alone is None else _believed(self.prior.mean, self.alone.mean, self.task)
+        return self.fusion.expected(self.prior.mean) if isinstance(self.fusion, PosteriorsTogether) else self.prior.mean
 
     @property
     def name(self) -> str:

@@ -121,8 +121,8 @@ def _join_sparse(sums: Floats, noise_variance: float, own_noise: Floats) -> list
     for begin in range(len(cells) - 1, -1, -1):
         number, total = cells[begin:stop].sum(), predicted[begin:stop].sum()
         told = noise_variance * number <= (_LARGEST_NOISE * total) ** 2
-        followed = own_noise[begin:stop].sum()
-        if number >= LEAST_CELLS and told and (followed <= 0 or followed <= _LARGEST_NOISE * counts[begin:stop].sum()):
+        held = own_noise[begin:stop].sum()
+        if number >= LEAST_CELLS and told and (held <= 0 or held <= _LARGEST_NOISE * counts[begin:stop].sum()):
             groups.append(slice(begin, stop))
             stop = begin
     if not groups:

@@ -64,7 +64,7 @@ class Fusion(Posteriors):
         self._classes, self._fits, self._axis, self._noise = classes, fits, axis, noise
 
     @classmethod
-    def fit(cls, prior: Slices, noisy: Slices, noise: Noise, followed: OwnNoise | None = None) -> Fusion:
+    def fit(cls, prior: Slices, noisy: Slices, noise: Noise, listening: OwnNoise | None = None) -> Fusion:
         """Fit bins, classes and priors to predicted means and noisy counts, (T, M, M) each; None: a blind prior."""
         axis, classes = Axis.of(noisy, noise), _Classes.of(prior, noisy, noise)
         sums, grid = np.zeros((classes.number, 3, FINE_BINS + 1)), classes.grid
@@ -73,9 +73,9 @@ class Fusion(Posteriors):
         for t, of_slice in enumerate(members):
             for which in range(classes.number):
                 sums[which] += sums_by_bin(grid, prior[t][of_slice == which], noisy[t][of_slice == which])
-            if followed is not None:
+            if listening is not None:
                 bins_of = partial(classes.fine_bins, t)
-                own_noise += followed.in_bins(t, bins_of, prior[t], own_noise.size).reshape(own_noise.shape)
+                own_noise += listening.in_bins(t, bins_of, prior[t], own_noise.size).reshape(own_noise.shape)
         fits = []
         for which in range(classes.number):
             bins = calibrate_bins(grid, sums[which], noise.variance, own_noise[which])

@@ -3,8 +3,9 @@
 Fusion takes the means of bins of predictions from the noisy counts. Of a blind model the noise in a bin has mean zero.
 A model that looks at the cell lifts the predictions of cells whose noise is high: the bins above hold their noise, and
 in empty country it would become people. With 1_b(y) = 1 where a cell is predicted to lie in bin b, the noise in the bin
-is the sum of E n_i 1_b(y) over its cells i, and the mechanism tells that by perturbed counts, exactly in the mean
-(`perturbation.py` has the argument): the sum over perturbed cells of w / SHARE * s * [1_b(y + s m e_i) - 1_b(y)].
+is the sum of E n_i 1_b(y) over its cells i, and the mechanism tells that by perturbed counts, exactly in the mean for a
+model that is held fixed, up to what perturbed cells do to each other (`perturbation.py` has the argument): the sum over
+perturbed cells of w / SHARE * s * [1_b(y + s m e_i) - 1_b(y)].
 """
 
 from __future__ import annotations

@@ -27,6 +27,11 @@ class PosteriorsTogether(Posteriors):
     prior_alone: Slices  # (T, M, M)
     belief: Slices  # (T, M, M)
 
+    def expected(self, prior: Slices) -> Slices:
+        """Return what is expected of all cells before their own counts are looked at. (T, M, M)"""
+        mean: Slices = self.prior_alone + self.belief * (prior - self.prior_alone)
+        return mean
+
     def posterior(self, t: int, prior: Image, noisy: Image) -> Known:
         alone = self.alone.posterior(t, self.prior_alone[t], noisy)
         return mix(self.belief[t], alone, self.knowing.posterior(t, prior, noisy))

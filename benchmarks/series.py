@@ -50,8 +50,10 @@ class Series:
     file: str | None = None
 
 
-def _days(file: str, preset: str, windows: int) -> Callable[[Path], list[Window]]:
-    return lambda folder: cut_windows(folder / file, preset, _CELLS, 3, 8, windows)
+def _days(
+    file: str, preset: str, windows: int, cells: int = _CELLS, hours: int = 3, slices: int = 8
+) -> Callable[[Path], list[Window]]:
+    return lambda folder: cut_windows(folder / file, preset, cells, hours, slices, windows)
 
 
 SERIES = {
@@ -75,6 +77,28 @@ SERIES = {
         (13, 19),
         (),
         "gowalla_nyc_checkins.txt.gz",
+    ),
+    # Nothing was tried on these.
+    "cabspotting_hours": Series(
+        _days("cabspotting_sf.parquet", "cabspotting", 14, cells=144, hours=1, slices=24),
+        "0.05",
+        (6, 13),
+        (),
+        "cabspotting_sf.parquet",
+    ),
+    "tdrive_quarters": Series(
+        _days("tdrive_beijing.parquet", "tdrive", 6, cells=144, hours=6, slices=4),
+        "0.02",
+        (5,),
+        (),
+        "tdrive_beijing.parquet",
+    ),
+    "cabs_sf_weeks": Series(
+        _days("cabs_sf_trip_ends.parquet", "cabs_sf", 3, cells=144, hours=24, slices=7),
+        "0.2",
+        (2,),
+        (),
+        "cabs_sf_trip_ends.parquet",
     ),
 }
 
@@ -123,9 +147,10 @@ def main() -> None:
     later = {
         name: float(np.mean([of["one"] for window, of in found.items() if int(window) > _FIFTH]))
         for name, found in ratios.items()
+        if max(map(int, found)) > _FIFTH
     }
     result = {
-        "gain_from_fifth_window": round(1 - max(later.values()), 4),
+        "gain_from_fifth_window": round(1 - max(later.values()), 4) if later else None,
         "worst_after_change": round(max(changes.values()), 4) if changes else None,
         "mean_ratio_from_fifth_window": later,
         "changes": changes,

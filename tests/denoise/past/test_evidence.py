@@ -10,6 +10,7 @@ from tests.denoise.past.towns import NOISE, grid_of, remember, town, usual_past
 from tests.denoise.priors.test_ridge import own_noise_by_bin
 from tests.denoise.priors.test_temporal import with_noise
 from vdr_spark.config.denoise import DenoiseSettings
+from vdr_spark.denoise import stage
 from vdr_spark.denoise.estimation.blocks import Level
 from vdr_spark.denoise.past.evidence import EarlierWindow, PastEvidence, choose_latest
 from vdr_spark.denoise.priors.features import Features
@@ -78,6 +79,23 @@ def test_a_district_that_opens_and_one_that_closes_are_not_dragged_by_their_past
     assert error(counts, truth) < 0.9 * error(alone, truth)
     for where in (opened, closed):
         assert error(counts[where], truth[where]) < 1.02 * error(alone[where], truth[where])
+
+
+def test_what_is_not_believed_has_no_say_in_the_choice(
+    tmp_path: Path, noisy: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nothing of the past is believed, the prior with it is the window's own, which it is compared with."""
+    compared = list[tuple[np.ndarray, np.ndarray]]()
+
+    def refuse(alone: np.ndarray, with_past: np.ndarray, *_: object) -> bool:
+        compared.append((alone, with_past))
+        return False
+
+    monkeypatch.setattr(stage, "believe", lambda _past, noisy, _noise: np.zeros_like(noisy))
+    monkeypatch.setattr(stage, "pays", refuse)
+    denoised(noisy, tmp_path, remember(noisy, GRID, usual_past(2, GRID)))
+    ((alone, with_past),) = compared
+    np.testing.assert_allclose(with_past, alone, rtol=1e-6)
 
 
 def predict_window(noisy: np.ndarray, past: PastEvidence) -> np.ndarray:

@@ -74,7 +74,7 @@ class SeriesSettings(Section):
         ge=0,
         le=52,
         description="how many earlier windows' stored noisy tensors may serve as evidence in denoising, which costs no "
-        "privacy; 0: none",
+        "privacy: the latest, as many as 100 million cells hold with the window's own; 0: none",
     )
     retrain: Seconds = Field(
         default=7_862_400,

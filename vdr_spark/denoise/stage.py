@@ -102,7 +102,7 @@ def denoise_tensor(
     task = Task(noisy, noise, slices_per_day, settings, folder, progress, launcher, kept)
     candidates = _try_models(settings.models, task, {})
     if past is not None:
-        candidates += _try_with_past(candidates, replace(task, past=past, alone=task))
+        candidates += _try_with_past(candidates, replace(task, past=past))
     if not settings.uses_fusion:
         best = min(candidates, key=lambda of: of.accuracy.busy_error)
         errors = {of.name: of.accuracy.busy_error for of in candidates}
@@ -129,10 +129,10 @@ def _choose_by_sums(
     """Fuse and reconcile every candidate, and return the best, its tensor and errors, and the overall error of each."""
     perturbed = perturb(task.noisy, task.noise)
     # One for all: models share what they make of it. The past stays as it is, since its noise is none of this window's.
-    again = _over(perturbed, [candidate.task for candidate in candidates])
+    again = {id(of.task): of.task.over(perturbed.noisy, perturbed.noise) for of in candidates}
     best: tuple[_Candidate, Tensor, SumErrors | None] | None = None
     errors: dict[str, float] = {}
-    alone = dict.fromkeys(candidate.model for candidate in candidates if candidate.alone is not None)
+    with_past = {candidate.model for candidate in candidates if candidate.alone is not None}
     predicted: dict[str, Slices] = {}  # from the perturbed counts, by these models without the past
     for candidate, following in zip(candidates, [*candidates[1:], None], strict=True):
         if candidate.fusion is None:
@@ -143,7 +143,7 @@ def _choose_by_sums(
             prior_again = candidate.prior.again(second)
             if following is None or following.task is not candidate.task:
                 second.forget()  # what follows takes memory of its own
-            if candidate.alone is None and candidate.model in alone:
+            if candidate.alone is None and candidate.model in with_past:
                 predicted[candidate.model] = prior_again
             alone_again = None if candidate.alone is None else predicted.pop(candidate.model)
             twin = _Twin(second, prior_again, alone_again)
@@ -169,17 +169,6 @@ class _Twin:
         fusion = _fit_fusion(candidate.prior, self.prior, self.alone, self.task)
         fused = fusion.apply(self.task.own(self.prior), self.task.noisy, self.task.progress)
         return _as_denoised(self.task.noisy, fused, fusion, self.task.noise)
-
-
-def _over(perturbed: Perturbed, tasks: Sequence[Task]) -> dict[int, Task]:
-    """Return every task over the perturbed counts, by the identity of the task."""
-    found: dict[int, Task] = {}
-    for task in tasks:
-        if id(task) not in found:
-            again = task.over(perturbed.noisy, perturbed.noise)
-            alone = task.alone and found.get(id(task.alone))
-            found[id(task)] = replace(again, alone=alone) if alone else again
-    return found
 
 
 def _fuse_and_reconcile(

@@ -12,7 +12,8 @@ import pytest
 from tests.denoise.past.towns import grid_of, town
 from tests.denoise.priors.test_temporal import with_noise
 from vdr_spark.config import ReleaseConfig
-from vdr_spark.denoise.past.window import PastWindow, check_past
+from vdr_spark.denoise.past import evidence
+from vdr_spark.denoise.past.window import PastWindow, check_past, gather_past
 from vdr_spark.denoise.stage import denoise, denoise_tensor
 from vdr_spark.errors import InvalidInput
 from vdr_spark.grid import Box, Grid
@@ -70,6 +71,19 @@ def test_a_stage_with_a_past_reads_every_window_and_says_so(tmp_path: Path) -> N
     assert denoise(window.files, window.release, NullProgress(), past=past)
     assert read_json(window.release.folder.denoising)["past"]["windows"] == 3
     assert not denoise(window.files, window.release, NullProgress(), past=past)  # done already
+
+
+def test_windows_for_which_there_is_no_room_are_said_to_be_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    past = [window_of(number, tmp_path)[0] for number in (-2, -1)]
+    window, noisy = window_of(0, tmp_path)
+    caplog.set_level("INFO")
+    for room, used in ((2, 1), (1, None)):
+        monkeypatch.setattr(evidence, "MOST_CELLS_SHOWN", room * noisy.size)
+        found = gather_past(past, noisy, window.release, NullProgress())
+        assert (None if found is None else found.windows) == used
+        assert f"{used or 0} of 2 earlier windows serve as evidence" in caplog.text
 
 
 @pytest.mark.parametrize(

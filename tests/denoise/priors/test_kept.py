@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.denoise.laplace import laplace_noise
+from tests.denoise.past.towns import NOISE, grid_of, remember, town, usual_past
 from tests.denoise.priors.test_ridge import festival
 from tests.denoise.priors.test_temporal import with_noise
 from vdr_spark.config.denoise import DenoiseSettings
@@ -98,6 +99,30 @@ def test_the_second_window_is_denoised_without_training(
     assert second.notes["network"] == "kept: trained on window 2020-W02, 1 window ago, and not drifted"
     assert second.mean.shape == first.mean.shape
     assert np.isfinite(second.mean).all()
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_drift_is_judged_by_the_window_and_not_by_the_earlier_slices_that_were_learnt_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grid, looked_at = grid_of(0, 4, 24), list[tuple[int, ...]]()
+    noisy = with_noise(town(1, grid))
+
+    def find_drift(mean: np.ndarray, ridge: np.ndarray, counts: np.ndarray) -> None:
+        looked_at.append((len(mean), len(ridge), len(counts)))
+        np.testing.assert_array_equal(counts, noisy)
+
+    monkeypatch.setattr(blindspot, "find_drift", find_drift)
+    settings = DenoiseSettings(
+        model="blindspot", device="cpu", blindspot={"steps": 2, "batch_size": 2, "crop_size": 16}
+    )
+    past = remember(noisy, grid, usual_past(2, grid))
+    for number in range(2):
+        folder, kept = str(tmp_path / f"release{number}"), kept_in(tmp_path / "kept", number)
+        registry.PRIORS["blindspot"](
+            registry.Task(noisy, NOISE, 8.0, settings, folder, NullProgress(), None, kept, past)
+        )
+    assert looked_at == [(4, 4, 4)]
 
 
 def test_a_correction_that_makes_it_worse_has_drifted() -> None:

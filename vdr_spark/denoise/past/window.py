@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,8 @@ from vdr_spark.errors import InvalidInput
 from vdr_spark.grid import Grid
 from vdr_spark.plan import ReleasePlan
 from vdr_spark.progress import Progress
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,12 @@ def gather_past(
     check_past(past, release.grid)
     known = [(window.release.grid, window.release.noise) for window in past]
     chosen, windows = choose_latest(known, release.grid, release.noise), list[EarlierWindow]()
+    if len(chosen) < len(past):
+        logger.info(
+            "denoise: %d of %d earlier windows serve as evidence; the others are much noisier, or there is no room",
+            len(chosen),
+            len(past),
+        )
     if not chosen:
         return None
     with progress.task("denoise: read earlier windows", len(chosen)) as update:

@@ -37,7 +37,6 @@ class Task:
     launcher: Launcher | None = None  # of training processes, where there may be several
     kept: KeptModels | None = None  # networks of earlier windows, where there are windows
     past: PastEvidence | None = None  # earlier windows' slices
-    alone: Task | None = None  # the same without the past, where there is one
 
     def name_of(self, model: str) -> str:
         """Return under which name a model keeps its training: one that sees earlier windows is another one."""
@@ -73,7 +72,7 @@ class Task:
 
     def over(self, noisy: Slices, noise: Noise) -> Task:
         """Return the same task over other noisy counts, which hold other noise."""
-        return replace(self, noisy=noisy, noise=noise, alone=self.alone and self.alone.over(noisy, noise))
+        return replace(self, noisy=noisy, noise=noise)
 
 
 @dataclass(frozen=True)
@@ -118,10 +117,11 @@ def _blindspot(task: Task) -> Prior:
         settings.model_dump(mode="json"),
         folder,
         lambda earlier: load_blindspot(earlier, task.features, task.ridge, device),
+        # By the window's own slices: on those before them it may have been trained.
         lambda loaded: find_drift(
-            predict_blindspot(loaded, task.features, task.ridge, device, task.progress),
-            ridge_prior(task.features, task.ridge, task.progress),
-            task.shown,
+            task.own(predict_blindspot(loaded, task.features, task.ridge, device, task.progress)),
+            task.own(ridge_prior(task.features, task.ridge, task.progress)),
+            task.noisy,
         ),
         lambda: train_blindspot(
             task.shown, task.noise, task.features, task.ridge, settings, folder, device, task.progress
